@@ -1,0 +1,267 @@
+package io.ferrostate.jni;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * The JNI door: every native method of the library, and nothing else. Not an API for users and not
+ * the place for logic: {@link NativeLibrary#load()} must have run before any of them is called.
+ *
+ * <p>Handles are opaque positive longs. The caller closes each of them exactly once and never uses
+ * it afterwards; 0 is refused with {@link IllegalStateException}. Addresses point into a {@link
+ * Page}; lengths and capacities are bytes. Failures arrive as {@link FerrostateException} (an
+ * IOException with a kind), {@link IllegalArgumentException}, {@link IllegalStateException} or
+ * {@link java.util.concurrent.CancellationException}; a panic in the library is a
+ * FerrostateException of kind PANIC and closes the database it happened in for further use.
+ *
+ * <p>Threads: page, state and cursor calls belong to one thread at a time; everything else may be
+ * called from any thread.
+ */
+public final class Native {
+
+    private Native() {}
+
+    // ---- process ---------------------------------------------------------------------------
+
+    /**
+     * Checks that jar and library are of the same version and registers all other methods. The only
+     * symbol that the library exports.
+     *
+     * @return what the library is: version, RocksDB version, link mode ("static" or "fast lane").
+     */
+    static native String init(String jarVersion);
+
+    /** Number of handles open in this process, of all kinds. Zero when every backend is disposed. */
+    public static native long liveHandles();
+
+    /** Takes up to {@code max} log records out of the bounded queue: {@code LEVEL\ttarget\ttext}. */
+    public static native String[] drainLog(int max);
+
+    // ---- page: memory that both sides see ---------------------------------------------------
+
+    static native long pageOpen(int capacity);
+
+    /** A direct view of the page; dead after {@link #pageResize} and {@link #pageClose}. */
+    static native ByteBuffer pageBuffer(long page);
+
+    static native void pageResize(long page, int capacity);
+
+    static native void pageClose(long page);
+
+    // ---- memory: block cache and write buffer manager of one slot's share ---------------------
+
+    /** Splits {@code bytes} into block cache and write buffers as Flink does (compatibility D4). */
+    public static native long memoryOpen(long bytes, double writeBufferRatio);
+
+    /** Bytes: capacity of the cache, its usage, its pinned usage, usage of the write buffers. */
+    public static native long[] memoryUsage(long memory);
+
+    public static native void memoryClose(long memory);
+
+    // ---- db -----------------------------------------------------------------------------------
+
+    /**
+     * Opens the database in {@code directory} (created when absent) with all its column families.
+     *
+     * @param options alternating key and value; keys are those of FerrostateOptions without prefix.
+     * @param memory handle from {@link #memoryOpen}, or 0 for caches of its own.
+     */
+    public static native long dbOpen(String directory, String[] options, long memory)
+            throws IOException;
+
+    /** Names of the column families, without {@code default}, in no particular order. */
+    public static native String[] dbColumns(long db) throws IOException;
+
+    /** RocksDB property of a state's column family, or of the database when state is 0; or null. */
+    public static native String dbProperty(long db, long state, String name) throws IOException;
+
+    /** Writes the memtables of all column families to SST files. For tests and tools. */
+    public static native void dbFlush(long db) throws IOException;
+
+    /** Compacts everything. For tests and tools. */
+    public static native void dbCompact(long db) throws IOException;
+
+    /** Hard-links a consistent set of files into {@code directory}, which must not exist yet. */
+    public static native void dbCheckpoint(long db, String directory) throws IOException;
+
+    /**
+     * Ends background work without flushing and refuses all further use through states and cursors.
+     * The files stay.
+     */
+    public static native void dbClose(long db);
+
+    // ---- state: one column family ---------------------------------------------------------------
+
+    /** Opens the column family {@code name}, created when absent. "default" is refused. */
+    public static native long stateOpen(long db, String name) throws IOException;
+
+    /** Drops the column family with its data and closes the handle. */
+    public static native void stateDrop(long state) throws IOException;
+
+    public static native void stateClose(long state);
+
+    /**
+     * Reads into the page at {@code value}.
+     *
+     * @return length of the value, -1 when absent. When larger than {@code valueCapacity} nothing
+     *     useful was written: make room for that length and call again.
+     */
+    public static native int get(
+            long state, long key, int keyLength, long value, int valueCapacity)
+            throws IOException;
+
+    /** True if the key exists. */
+    public static native boolean contains(long state, long key, int keyLength) throws IOException;
+
+    public static native void put(
+            long state, long key, int keyLength, long value, int valueLength) throws IOException;
+
+    /** Appends an operand ({@code stringappendtest}: joined by ','). */
+    public static native void merge(
+            long state, long key, int keyLength, long value, int valueLength) throws IOException;
+
+    public static native void delete(long state, long key, int keyLength) throws IOException;
+
+    /** True if a key with this prefix exists. */
+    public static native boolean containsPrefix(long state, long prefix, int prefixLength)
+            throws IOException;
+
+    /** Deletes every key with this prefix. */
+    public static native void deletePrefix(long state, long prefix, int prefixLength)
+            throws IOException;
+
+    /**
+     * Fills a page with the entries whose keys share the first {@code prefixLength} bytes of {@code
+     * from}, in byte order, from {@code from} on. No native iterator outlives the call.
+     *
+     * <p>Page: {@code int count, int more (1 or 0)}, then per entry {@code int keyLength, int
+     * valueLength, key, value}; ints in native byte order, nothing aligned.
+     *
+     * @param afterFrom true to leave out the key {@code from} itself (to go on after it).
+     * @param maxEntries at most so many entries a page.
+     * @return bytes used; or, when the first entry does not fit, minus the capacity it needs.
+     */
+    public static native int scan(
+            long state,
+            long from,
+            int fromLength,
+            int prefixLength,
+            boolean afterFrom,
+            int maxEntries,
+            long page,
+            int capacity)
+            throws IOException;
+
+    /** Reads with arrays, from any thread (queryable state). Null when absent. */
+    public static native byte[] getArray(long state, byte[] key) throws IOException;
+
+    // ---- cursor: a long scan of a whole column family as it was when opened -----------------------
+
+    /** {@code keysOnly}: values are left out of the pages (length 0). */
+    public static native long cursorOpen(long state, boolean keysOnly) throws IOException;
+
+    /** Same page and result as {@link #scan}; count 0 at the end. */
+    public static native int cursorNext(long cursor, long page, int capacity) throws IOException;
+
+    public static native void cursorClose(long cursor);
+
+    // ---- cancel -------------------------------------------------------------------------------
+
+    /** A flag that long calls look at; they end within seconds with CancellationException. */
+    public static native long cancelOpen();
+
+    public static native void cancelTrigger(long cancel);
+
+    public static native void cancelClose(long cancel);
+
+    // ---- checkpoint: plan and ledger (compatibility D6, D10) ----------------------------------------
+
+    public static native long ledgerOpen();
+
+    public static native void ledgerClose(long ledger);
+
+    /**
+     * Remembers the SST files of a checkpoint that was handed over but is not confirmed yet.
+     *
+     * @param rows five strings a file: local name, size, physical id of the handle, "uploaded" or
+     *     "placeholder", "merged" or "plain" (file merging).
+     */
+    public static native void ledgerRecord(long ledger, long checkpointId, String[] rows);
+
+    /** As {@link #ledgerRecord} for the checkpoint restored from, which counts as confirmed. */
+    public static native void ledgerRestore(long ledger, long checkpointId, String[] rows);
+
+    /** notifyCheckpointComplete: ignores ids that were never recorded (savepoints) or are older. */
+    public static native void ledgerConfirm(long ledger, long checkpointId);
+
+    /** notifyCheckpointAborted: forgets that checkpoint's files. */
+    public static native void ledgerAbort(long ledger, long checkpointId);
+
+    /** Freezes what may be reused now (sync part); give it to {@link #planSnapshot}. */
+    public static native long baseOpen(long ledger);
+
+    public static native void baseClose(long base);
+
+    /**
+     * Compares the files of a local checkpoint directory with the frozen base. Empty .log files are
+     * left out.
+     *
+     * @param base handle from {@link #baseOpen}, or 0: everything is uploaded.
+     * @return six strings a file, largest first: local name, size, "sst" or "misc", "reuse" or
+     *     "upload", physical id to reuse or "", "merged" or "plain".
+     */
+    public static native String[] planSnapshot(long base, String localDirectory)
+            throws IOException;
+
+    // ---- transfer -----------------------------------------------------------------------------
+
+    /** True if the library reaches this URI itself ({@code file:} so far). */
+    public static native boolean storeReaches(String uri);
+
+    /**
+     * Copies local files to new, uniquely named objects under {@code targetDirectory} and makes them
+     * durable. All or nothing: on failure or cancel whatever was written is deleted again.
+     *
+     * @return URI of each, in the order of {@code names}, spelled as {@code targetDirectory} + "/" +
+     *     uuid.
+     */
+    public static native String[] upload(
+            String localDirectory, String[] names, String targetDirectory, long cancel)
+            throws IOException;
+
+    /**
+     * Brings objects into a local directory (created when absent): *.sst by hard link where the
+     * store is on the same local file system, else by copy. Each must have exactly its size.
+     */
+    public static native void download(
+            String[] uris, long[] sizes, String localDirectory, String[] names, long cancel)
+            throws IOException;
+
+    // ---- restore ------------------------------------------------------------------------------
+
+    /**
+     * Copies the rows with {@code from <= key < to} of every column family of the database files in
+     * {@code sourceDirectory} into {@code db}, creating column families as needed. {@code to} null:
+     * no end.
+     */
+    public static native void copyRange(
+            String sourceDirectory, long db, byte[] from, byte[] to, long cancel)
+            throws IOException;
+
+    // ---- local directories -----------------------------------------------------------------------
+
+    /**
+     * Creates {@code directory} and holds it as this process's for as long as the handle is open
+     * (a lock that dies with the process).
+     */
+    public static native long directoryClaim(String directory) throws IOException;
+
+    public static native void directoryRelease(long claim);
+
+    /**
+     * Deletes the sub-directories of {@code root} that were claimed once and whose owner is gone.
+     *
+     * @return the paths deleted.
+     */
+    public static native String[] directorySweep(String root) throws IOException;
+}

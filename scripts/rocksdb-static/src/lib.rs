@@ -1,0 +1,1 @@
+// Nothing of its own: only the archive that librocksdb-sys compiles is wanted.
