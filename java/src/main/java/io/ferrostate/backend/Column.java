@@ -33,7 +33,12 @@ public final class Column {
 
     /** The value of a key or null, from any thread. */
     public byte[] get(byte[] key) throws IOException {
-        return database.call(ignored -> Native.getArray(handle, key));
+        return call(state -> Native.getArray(state, key));
+    }
+
+    /** Runs a native call with the handle of this column family, from any thread. */
+    public <R> R call(Database.NativeCall<R> body) throws IOException {
+        return database.call(ignored -> body.run(handle));
     }
 
     /** A property of RocksDB for this column family or null, from any thread. */

@@ -1,0 +1,231 @@
+package io.ferrostate.backend;
+
+import io.ferrostate.jni.Native;
+import io.ferrostate.jni.Page;
+import io.ferrostate.jni.PageInput;
+import io.ferrostate.jni.PageOutput;
+
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.runtime.state.CompositeKeySerializationUtils;
+
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * How the states of one backend reach its database: the key lies in one page, the value in another,
+ * and the calls carry lengths only. What the bytes mean is the states' business. For the task's
+ * thread only.
+ *
+ * <p>One value at a time: what {@link #get} read and what {@link #startValue} wrote shares a page.
+ */
+public final class StateAccess<K> implements AutoCloseable {
+
+    /** Entries a page of a scan at most, as many as Flink's RocksDB backend reads ahead. */
+    public static final int SCAN_ENTRIES = 128;
+
+    private static final int KEY_CAPACITY = 1 << 10;
+    private static final int VALUE_CAPACITY = 1 << 12;
+    private static final int SCAN_CAPACITY = 1 << 14;
+
+    private final Page keyPage = new Page(KEY_CAPACITY);
+    private final Page valuePage = new Page(VALUE_CAPACITY);
+    private final Page scanPage = new Page(SCAN_CAPACITY);
+    private final TypeSerializer<K> keySerializer;
+    private final int numberOfKeyGroups;
+    private final KeyBuilder<K> keys;
+    private final PageOutput valueOutput = new PageOutput(valuePage);
+    private final PageInput valueInput = new PageInput();
+    private final PageInput scanInput = new PageInput();
+
+    /** Length of the value read last. */
+    private int valueLength;
+
+    public StateAccess(TypeSerializer<K> keySerializer, int numberOfKeyGroups) {
+        this.keySerializer = keySerializer;
+        this.numberOfKeyGroups = numberOfKeyGroups;
+        this.keys = new KeyBuilder<>(keySerializer, keyGroupBytes(), keyPage);
+    }
+
+    public TypeSerializer<K> keySerializer() {
+        return keySerializer;
+    }
+
+    public int numberOfKeyGroups() {
+        return numberOfKeyGroups;
+    }
+
+    /** Bytes of the key group in front of each key. */
+    public int keyGroupBytes() {
+        return CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix(
+                numberOfKeyGroups);
+    }
+
+    // ---- keys: all return the length of the key that now lies in the key page -------------------
+
+    public void setKey(K key, int keyGroup) throws IOException {
+        keys.setKey(key, keyGroup);
+    }
+
+    public void namespaceChanged(Object namespace) {
+        keys.namespaceChanged(namespace);
+    }
+
+    public <N> int key(N namespace, TypeSerializer<N> serializer) throws IOException {
+        return keys.build(namespace, serializer);
+    }
+
+    public <N, UK> int key(
+            N namespace,
+            TypeSerializer<N> serializer,
+            UK userKey,
+            TypeSerializer<UK> userKeySerializer)
+            throws IOException {
+        return keys.build(namespace, serializer, userKey, userKeySerializer);
+    }
+
+    /** A copy of the key in the page. */
+    public byte[] copyKey(int keyLength) throws IOException {
+        byte[] key = new byte[keyLength];
+        scanInput.set(keyPage, 0, keyLength);
+        scanInput.readFully(key);
+        return key;
+    }
+
+    // ---- reading -------------------------------------------------------------------------------
+
+    /** The value of the key in the page, or null; good until the next call. */
+    public PageInput get(Column column, int keyLength) throws IOException {
+        valuePage.used(valueLength);
+        int length = readValue(column, keyLength);
+        while (length > valuePage.capacity()) {
+            valuePage.ensureCapacity(length);
+            length = readValue(column, keyLength);
+        }
+        if (length < 0) {
+            valueLength = 0;
+            return null;
+        }
+        valueLength = length;
+        valueInput.set(valuePage, 0, length);
+        return valueInput;
+    }
+
+    private int readValue(Column column, int keyLength) throws IOException {
+        return Native.get(
+                column.handle(),
+                keyPage.address(),
+                keyLength,
+                valuePage.address(),
+                valuePage.capacity());
+    }
+
+    public boolean contains(Column column, int keyLength) throws IOException {
+        return Native.contains(column.handle(), keyPage.address(), keyLength);
+    }
+
+    public boolean containsPrefix(Column column, int keyLength) throws IOException {
+        return Native.containsPrefix(column.handle(), keyPage.address(), keyLength);
+    }
+
+    // ---- writing -------------------------------------------------------------------------------
+
+    /** Where the next value is to be written. */
+    public PageOutput startValue() {
+        valueOutput.clear();
+        return valueOutput;
+    }
+
+    /** Stores what was written since {@link #startValue}. */
+    public void put(Column column, int keyLength) throws IOException {
+        Native.put(
+                column.handle(),
+                keyPage.address(),
+                keyLength,
+                valuePage.address(),
+                valueOutput.position());
+    }
+
+    /** Appends what was written since {@link #startValue}. */
+    public void merge(Column column, int keyLength) throws IOException {
+        merge(column, keyLength, valueOutput.position());
+    }
+
+    /** Appends the value that {@link #get} read last. */
+    public void mergeValueRead(Column column, int keyLength) throws IOException {
+        merge(column, keyLength, valueLength);
+    }
+
+    private void merge(Column column, int keyLength, int length) throws IOException {
+        Native.merge(
+                column.handle(), keyPage.address(), keyLength, valuePage.address(), length);
+    }
+
+    public void delete(Column column, int keyLength) throws IOException {
+        Native.delete(column.handle(), keyPage.address(), keyLength);
+    }
+
+    public void deletePrefix(Column column, int keyLength) throws IOException {
+        Native.deletePrefix(column.handle(), keyPage.address(), keyLength);
+    }
+
+    // ---- with keys from the heap: what an iterator kept -------------------------------------------
+
+    /** Stores what was written since {@link #startValue} under a key that lies in an array. */
+    public void put(Column column, byte[] key, int offset, int length) throws IOException {
+        writeScanKey(key, offset, length);
+        Native.put(
+                column.handle(),
+                scanPage.address(),
+                length,
+                valuePage.address(),
+                valueOutput.position());
+    }
+
+    public void delete(Column column, byte[] key, int offset, int length) throws IOException {
+        writeScanKey(key, offset, length);
+        Native.delete(column.handle(), scanPage.address(), length);
+    }
+
+    private void writeScanKey(byte[] key, int offset, int length) throws IOException {
+        PageOutput out = new PageOutput(scanPage);
+        out.write(key, offset, length);
+    }
+
+    /**
+     * Reads the entries with a prefix from a key on, see {@link Native#scan}.
+     *
+     * @param from key to start at; its first {@code prefixLength} bytes are the prefix.
+     */
+    public ScanPage scan(
+            Column column, byte[] from, int offset, int length, int prefixLength, boolean afterFrom)
+            throws IOException {
+        PageOutput key = startValue();
+        key.write(from, offset, length);
+        int used = 0;
+        do {
+            scanPage.ensureCapacity(-(long) used);
+            used =
+                    Native.scan(
+                            column.handle(),
+                            valuePage.address(),
+                            length,
+                            prefixLength,
+                            afterFrom,
+                            SCAN_ENTRIES,
+                            scanPage.address(),
+                            scanPage.capacity());
+        } while (used < 0);
+        byte[] bytes = new byte[used];
+        scanInput.set(scanPage, 0, used);
+        scanInput.readFully(bytes);
+        scanPage.used(used);
+        return new ScanPage(bytes);
+    }
+
+    @Override
+    public void close() {
+        keyPage.close();
+        valuePage.close();
+        scanPage.close();
+    }
+}

@@ -1,0 +1,227 @@
+package io.ferrostate.state;
+
+import io.ferrostate.backend.Column;
+import io.ferrostate.backend.StateAccess;
+import io.ferrostate.jni.PageInput;
+import io.ferrostate.jni.PageOutput;
+
+import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.api.common.typeutils.base.MapSerializer;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.runtime.state.RegisteredKeyValueStateBackendMetaInfo;
+import org.apache.flink.runtime.state.internal.InternalMapState;
+import org.apache.flink.runtime.state.ttl.TtlAwareSerializer;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.util.Preconditions;
+import org.apache.flink.util.StateMigrationException;
+
+import java.io.IOException;
+import java.util.Iterator;
+import java.util.Map;
+
+/**
+ * Map state: one row an entry, the user key at the end of the row's key, the value behind a byte that
+ * tells whether it is null.
+ */
+final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
+        implements InternalMapState<K, N, UK, UV> {
+
+    private TypeSerializer<UK> userKeySerializer;
+    private TypeSerializer<UV> userValueSerializer;
+
+    MapStateImpl(StateAccess<K> access) {
+        super(access);
+    }
+
+    @Override
+    public void register(
+            StateDescriptor<?, Map<UK, UV>> descriptor,
+            RegisteredKeyValueStateBackendMetaInfo<N, Map<UK, UV>> metaInfo,
+            Column newColumn) {
+        super.register(descriptor, metaInfo, newColumn);
+        Preconditions.checkState(
+                valueSerializer instanceof MapSerializer,
+                "Unexpected serializer of map state '%s'.",
+                newColumn.name());
+        MapSerializer<UK, UV> serializer = (MapSerializer<UK, UV>) valueSerializer;
+        userKeySerializer = serializer.getKeySerializer();
+        userValueSerializer = serializer.getValueSerializer();
+    }
+
+    @Override
+    public UV get(UK userKey) throws IOException {
+        PageInput stored = access.get(column, key(userKey, userKeySerializer));
+        if (stored == null || stored.readBoolean()) {
+            return null;
+        }
+        return userValueSerializer.deserialize(stored);
+    }
+
+    @Override
+    public void put(UK userKey, UV userValue) throws IOException {
+        writeValue(userValue);
+        access.put(column, key(userKey, userKeySerializer));
+    }
+
+    @Override
+    public void putAll(Map<UK, UV> map) throws IOException {
+        if (map == null) {
+            return;
+        }
+        for (Map.Entry<UK, UV> entry : map.entrySet()) {
+            put(entry.getKey(), entry.getValue());
+        }
+    }
+
+    @Override
+    public void remove(UK userKey) throws IOException {
+        access.delete(column, key(userKey, userKeySerializer));
+    }
+
+    @Override
+    public boolean contains(UK userKey) throws IOException {
+        return access.contains(column, key(userKey, userKeySerializer));
+    }
+
+    @Override
+    public boolean isEmpty() {
+        try {
+            return !access.containsPrefix(column, key());
+        } catch (IOException e) {
+            throw failed("read", e);
+        }
+    }
+
+    @Override
+    public void clear() {
+        try {
+            access.deletePrefix(column, key());
+        } catch (IOException e) {
+            throw failed("clear", e);
+        }
+    }
+
+    @Override
+    public Iterable<Map.Entry<UK, UV>> entries() {
+        return this::iterator;
+    }
+
+    @Override
+    public Iterator<Map.Entry<UK, UV>> iterator() {
+        return new MapIterator<K, UK, UV, Map.Entry<UK, UV>>(this, prefix()) {
+            @Override
+            public Map.Entry<UK, UV> next() {
+                return nextEntry();
+            }
+        };
+    }
+
+    @Override
+    public Iterable<UK> keys() {
+        byte[] prefix = prefix();
+        return () ->
+                new MapIterator<K, UK, UV, UK>(this, prefix) {
+                    @Override
+                    public UK next() {
+                        return nextEntry().getKey();
+                    }
+                };
+    }
+
+    @Override
+    public Iterable<UV> values() {
+        byte[] prefix = prefix();
+        return () ->
+                new MapIterator<K, UK, UV, UV>(this, prefix) {
+                    @Override
+                    public UV next() {
+                        return nextEntry().getValue();
+                    }
+                };
+    }
+
+    /** The rows of the current key and namespace share these bytes. */
+    private byte[] prefix() {
+        try {
+            return access.copyKey(key());
+        } catch (IOException e) {
+            throw failed("iterate", e);
+        }
+    }
+
+    /** Writes the value where the next put takes it from. */
+    void writeValue(UV userValue) throws IOException {
+        PageOutput out = access.startValue();
+        out.writeBoolean(userValue == null);
+        if (userValue != null) {
+            userValueSerializer.serialize(userValue, out);
+        }
+    }
+
+    StateAccess<K> access() {
+        return access;
+    }
+
+    Column column() {
+        return column;
+    }
+
+    TypeSerializer<UK> userKeySerializer() {
+        return userKeySerializer;
+    }
+
+    TypeSerializer<UV> userValueSerializer() {
+        return userValueSerializer;
+    }
+
+    @Override
+    public byte[] getSerializedValue(
+            byte[] serializedKeyAndNamespace,
+            TypeSerializer<K> safeKeySerializer,
+            TypeSerializer<N> safeNamespaceSerializer,
+            TypeSerializer<Map<UK, UV>> safeValueSerializer)
+            throws Exception {
+        byte[] prefix =
+                queriedKey(serializedKeyAndNamespace, safeKeySerializer, safeNamespaceSerializer);
+        return QueriedMap.read(column, prefix, (MapSerializer<UK, UV>) safeValueSerializer);
+    }
+
+    @Override
+    public void migrateSerializedValue(
+            DataInputDeserializer old,
+            DataOutputSerializer migrated,
+            TtlAwareSerializer<Map<UK, UV>, ?> priorSerializer,
+            TtlAwareSerializer<Map<UK, UV>, ?> newSerializer,
+            TtlTimeProvider ttlTimeProvider)
+            throws StateMigrationException {
+        TtlAwareSerializer<UV, ?> priorValue = valueSerializer(priorSerializer);
+        TtlAwareSerializer<UV, ?> newValue = valueSerializer(newSerializer);
+        try {
+            boolean isNull = old.readBoolean();
+            // A null without TTL becomes a TTL value that holds null, which is not null itself.
+            boolean wrapsNull = isNull && newValue.isTtlEnabled() && !priorValue.isTtlEnabled();
+            migrated.writeBoolean(isNull && !wrapsNull);
+            if (!isNull || wrapsNull) {
+                newValue.migrateValueFromPriorSerializer(
+                        priorValue,
+                        () -> isNull ? null : priorValue.deserialize(old),
+                        migrated,
+                        ttlTimeProvider);
+            }
+        } catch (Exception e) {
+            throw migrationFailed(e);
+        }
+    }
+
+    private static <UK, UV> TtlAwareSerializer<UV, ?> valueSerializer(
+            TtlAwareSerializer<Map<UK, UV>, ?> serializer) {
+        Preconditions.checkArgument(
+                serializer instanceof TtlAwareSerializer.TtlAwareMapSerializer,
+                "not a map serializer: %s",
+                serializer);
+        TypeSerializer<Map<UK, UV>> asMap = serializer;
+        return ((TtlAwareSerializer.TtlAwareMapSerializer<UK, UV>) asMap).getValueSerializer();
+    }
+}

@@ -1,0 +1,33 @@
+package io.ferrostate.state;
+
+import io.ferrostate.backend.StateAccess;
+import io.ferrostate.jni.PageInput;
+
+import org.apache.flink.runtime.state.internal.InternalValueState;
+
+import java.io.IOException;
+
+/** Value state: the row's value is the serialized value. */
+final class ValueStateImpl<K, N, V> extends AbstractState<K, N, V>
+        implements InternalValueState<K, N, V> {
+
+    ValueStateImpl(StateAccess<K> access) {
+        super(access);
+    }
+
+    @Override
+    public V value() throws IOException {
+        PageInput stored = access.get(column, key());
+        return stored == null ? defaultValue() : valueSerializer.deserialize(stored);
+    }
+
+    @Override
+    public void update(V value) throws IOException {
+        if (value == null) {
+            access.delete(column, key());
+            return;
+        }
+        valueSerializer.serialize(value, access.startValue());
+        access.put(column, key());
+    }
+}
