@@ -1,0 +1,43 @@
+# The few commands of this repository; the work is in scripts/, Cargo and Gradle.
+GRADLE = gradle --console=plain -q
+SHELL = bash
+.SHELLFLAGS = -euo pipefail -c
+.PHONY: help demo jar test lint baseline bench clean-local
+
+help:
+	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
+	@echo 'make jar          the jar for Flink'\''s lib/, library linked statically (25 minutes the first time on a machine)'
+	@echo 'make test         all tests, on the jar that ships'
+	@echo 'make lint         formatting and lints of Rust and Java'
+	@echo 'make baseline     Flink'\''s own tests on Flink'\''s RocksDB backend, for comparison'
+	@echo 'make bench        microbenchmarks'
+	@echo 'make clean-local  removes what this clone built; the caches of the machine stay'
+
+demo:
+	@scripts/install-tools demo
+	@scripts/demo
+
+jar:
+	@scripts/install-tools build
+	@library=$$(scripts/build-library static) && scripts/check-library $$library && $(GRADLE) :java:jar -Plibrary=$$library
+	@ls -1 java/build/libs/ferrostate-*.jar
+
+test:
+	@scripts/install-tools test
+	@scripts/run-tests
+
+lint:
+	@scripts/install-tools build
+	@scripts/lint
+
+baseline:
+	@scripts/install-tools build
+	@$(GRADLE) :java:rocksdbBaseline
+	@scripts/summary java/build/junit
+
+bench:
+	@scripts/install-tools build
+	@scripts/bench
+
+clean-local:
+	rm -rf target java/build examples/build bench/build build .gradle
