@@ -66,15 +66,19 @@ impl Error {
 
     /// A failure that RocksDB reported. `step` names what was being done and to what.
     pub fn rocksdb(step: &str, cause: &rocksdb::Error) -> Self {
-        let text = cause.to_string();
-        let kind = match cause.kind() {
-            rocksdb::ErrorKind::Corruption => Kind::Corrupted,
-            rocksdb::ErrorKind::InvalidArgument | rocksdb::ErrorKind::NotSupported => Kind::Invalid,
-            rocksdb::ErrorKind::NotFound => Kind::Missing,
-            rocksdb::ErrorKind::Aborted | rocksdb::ErrorKind::Incomplete => Kind::Io,
-            // RocksDB has no code of its own for a full disk at this door.
-            rocksdb::ErrorKind::IOError if text.contains("No space left") => Kind::Full,
-            rocksdb::ErrorKind::IOError if text.contains("No such file") => Kind::Missing,
+        Self::rocksdb_text(step, cause.as_ref())
+    }
+
+    /// As [`Error::rocksdb`], from the text that RocksDB's C API gives: its first words are the code.
+    pub fn rocksdb_text(step: &str, text: &str) -> Self {
+        let code = text.split(':').next().unwrap_or_default();
+        let kind = match code {
+            "Corruption" => Kind::Corrupted,
+            "Invalid argument" | "Not implemented" => Kind::Invalid,
+            "NotFound" => Kind::Missing,
+            "Shutdown in progress" => Kind::Closed,
+            _ if text.contains("No space left") || text.contains("quota exceeded") => Kind::Full,
+            _ if text.contains("No such file") => Kind::Missing,
             _ => Kind::Io,
         };
         Self::new(kind, format!("{step}: {text}"))

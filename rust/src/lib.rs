@@ -1,1 +1,26 @@
+//! Ferrostate: a keyed state backend for Apache Flink. The flow, one folder a stage:
+//!
+//! ```text
+//! record  -> state  -> db                      reads and writes of one column family a state
+//! barrier -> checkpoint: plan | upload -> store   reuse confirmed files, bring the rest
+//! restore -> store: download -> db                open, or copy a key-group range
+//! ```
+//!
+//! Java enters through `jni`, which nobody else imports. `plan`, `ledger` and `layout` do no I/O.
+#![deny(unsafe_op_in_unsafe_fn)]
+#![warn(clippy::undocumented_unsafe_blocks)]
 
+pub mod cancel;
+pub mod checkpoint;
+pub mod config;
+pub mod db;
+pub mod error;
+mod jni;
+pub mod local;
+pub mod memory;
+pub mod restore;
+pub mod runtime;
+pub mod state;
+pub mod store;
+
+pub use error::{Error, Kind, Result};

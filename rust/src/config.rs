@@ -1,0 +1,239 @@
+//! Options as text from Java -> one typed value, once. The names and what they mean to users are
+//! FerrostateOptions' business; what RocksDB is told is `db/options.rs`'s.
+use crate::error::{Error, Result};
+use rocksdb::{DBCompactionStyle, DBCompressionType, LogLevel};
+use std::str::FromStr;
+
+/// All of what can be set for a database, with the defaults of Flink's RocksDB backend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Background flushes and compactions at a time.
+    pub background_jobs: i32,
+    pub open_files: i32,
+    pub log_level: LogLevelName,
+    pub compaction_style: CompactionStyle,
+    pub dynamic_level_size: bool,
+    /// Bytes.
+    pub target_file_size: u64,
+    /// Bytes.
+    pub level_base_size: u64,
+    /// Bytes.
+    pub write_buffer_size: usize,
+    pub write_buffer_count: i32,
+    pub write_buffers_to_merge: i32,
+    /// Bytes.
+    pub block_size: usize,
+    /// Bytes.
+    pub metadata_block_size: usize,
+    /// Bytes; only without a shared memory.
+    pub block_cache_size: usize,
+    pub bloom_filter: bool,
+    pub bloom_bits_per_key: f64,
+    pub bloom_block_based: bool,
+    pub partitioned_index_filters: bool,
+    /// One for all levels, or one a level.
+    pub compression: Vec<DBCompressionType>,
+}
+
+/// RocksDB's compaction styles; the crate's own enum has no `None` and no equality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionStyle {
+    Level,
+    Universal,
+    Fifo,
+    None,
+}
+
+/// Verbosity of RocksDB's LOG file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogLevelName(pub i32);
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            background_jobs: 2,
+            open_files: -1,
+            log_level: LogLevelName(LogLevel::Info as i32),
+            compaction_style: CompactionStyle::Level,
+            dynamic_level_size: false,
+            target_file_size: 64 << 20,
+            level_base_size: 256 << 20,
+            write_buffer_size: 64 << 20,
+            write_buffer_count: 2,
+            write_buffers_to_merge: 1,
+            block_size: 4 << 10,
+            metadata_block_size: 4 << 10,
+            block_cache_size: 8 << 20,
+            bloom_filter: false,
+            bloom_bits_per_key: 10.0,
+            bloom_block_based: false,
+            partitioned_index_filters: false,
+            compression: vec![DBCompressionType::Snappy],
+        }
+    }
+}
+
+impl Config {
+    /// From alternating names and values. Names this side has no use for are passed over: Java has
+    /// checked them.
+    pub fn parse<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
+        let mut config = Self::default();
+        for (name, value) in options {
+            config.set(name, value.trim())?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "thread.num" => self.background_jobs = at_least(name, value, 1)?,
+            "files.open" => self.open_files = at_least(name, value, -1)?,
+            "log.level" => self.log_level = log_level(name, value)?,
+            "compaction.style" => self.compaction_style = compaction_style(name, value)?,
+            "compaction.level.use-dynamic-size" => self.dynamic_level_size = parse(name, value)?,
+            "compaction.level.target-file-size-base" => {
+                self.target_file_size = at_least(name, value, 1)?;
+            }
+            "compaction.level.max-size-level-base" => {
+                self.level_base_size = at_least(name, value, 1)?;
+            }
+            "writebuffer.size" => self.write_buffer_size = at_least(name, value, 1)?,
+            "writebuffer.count" => self.write_buffer_count = at_least(name, value, 1)?,
+            "writebuffer.number-to-merge" => {
+                self.write_buffers_to_merge = at_least(name, value, 1)?;
+            }
+            "block.blocksize" => self.block_size = at_least(name, value, 1)?,
+            "block.metadata-blocksize" => self.metadata_block_size = at_least(name, value, 1)?,
+            "block.cache-size" => self.block_cache_size = at_least(name, value, 1)?,
+            "use-bloom-filter" => self.bloom_filter = parse(name, value)?,
+            "bloom-filter.bits-per-key" => self.bloom_bits_per_key = at_least(name, value, 1.0)?,
+            "bloom-filter.block-based-mode" => self.bloom_block_based = parse(name, value)?,
+            "memory.partitioned-index-filters" => {
+                self.partitioned_index_filters = parse(name, value)?;
+            }
+            "compression.per.level" => self.compression = compression(name, value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn wrong(name: &str, value: &str, wanted: &str) -> Error {
+    Error::invalid(format!("state.backend.ferrostate.{name} is '{value}': {wanted}"))
+}
+
+fn parse<T: FromStr>(name: &str, value: &str) -> Result<T> {
+    value.parse().map_err(|_| {
+        wrong(name, value, &format!("not a value of type {}", std::any::type_name::<T>()))
+    })
+}
+
+fn at_least<T: FromStr + PartialOrd + std::fmt::Display>(
+    name: &str,
+    value: &str,
+    least: T,
+) -> Result<T> {
+    let parsed: T = parse(name, value)?;
+    if parsed >= least {
+        Ok(parsed)
+    } else {
+        Err(wrong(name, value, &format!("must be at least {least}")))
+    }
+}
+
+fn log_level(name: &str, value: &str) -> Result<LogLevelName> {
+    let level = match value.to_ascii_uppercase().trim_end_matches("_LEVEL") {
+        "DEBUG" => LogLevel::Debug,
+        "INFO" => LogLevel::Info,
+        "WARN" => LogLevel::Warn,
+        "ERROR" => LogLevel::Error,
+        "FATAL" => LogLevel::Fatal,
+        "HEADER" => LogLevel::Header,
+        _ => return Err(wrong(name, value, "one of DEBUG, INFO, WARN, ERROR, FATAL, HEADER")),
+    };
+    Ok(LogLevelName(level as i32))
+}
+
+fn compaction_style(name: &str, value: &str) -> Result<CompactionStyle> {
+    match value.to_ascii_uppercase().as_str() {
+        "LEVEL" => Ok(CompactionStyle::Level),
+        "UNIVERSAL" => Ok(CompactionStyle::Universal),
+        "FIFO" => Ok(CompactionStyle::Fifo),
+        "NONE" => Ok(CompactionStyle::None),
+        _ => Err(wrong(name, value, "one of LEVEL, UNIVERSAL, FIFO, NONE")),
+    }
+}
+
+fn compression(name: &str, value: &str) -> Result<Vec<DBCompressionType>> {
+    let levels: Vec<_> = value
+        .split([',', ';'])
+        .map(|level| compression_type(name, level.trim()))
+        .collect::<Result<_>>()?;
+    Ok(levels)
+}
+
+fn compression_type(name: &str, value: &str) -> Result<DBCompressionType> {
+    match value.to_ascii_uppercase().trim_end_matches("_COMPRESSION") {
+        "NO" => Ok(DBCompressionType::None),
+        "SNAPPY" => Ok(DBCompressionType::Snappy),
+        "ZLIB" => Ok(DBCompressionType::Zlib),
+        "LZ4" => Ok(DBCompressionType::Lz4),
+        "LZ4HC" => Ok(DBCompressionType::Lz4hc),
+        "ZSTD" => Ok(DBCompressionType::Zstd),
+        _ => Err(wrong(
+            name,
+            value,
+            "one of NO, SNAPPY, ZLIB, LZ4, LZ4HC, ZSTD (each with _COMPRESSION)",
+        )),
+    }
+}
+
+impl CompactionStyle {
+    /// RocksDB's style, and whether automatic compaction runs at all.
+    #[must_use]
+    pub fn to_rocksdb(self) -> (DBCompactionStyle, bool) {
+        match self {
+            Self::Level => (DBCompactionStyle::Level, true),
+            Self::Universal => (DBCompactionStyle::Universal, true),
+            Self::Fifo => (DBCompactionStyle::Fifo, true),
+            Self::None => (DBCompactionStyle::Level, false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_name_the_option_and_what_is_allowed() {
+        for (name, value) in [
+            ("thread.num", "0"),
+            ("thread.num", "many"),
+            ("block.blocksize", "-4"),
+            ("compaction.style", "SIDEWAYS"),
+            ("compression.per.level", "SNAPPY,GZIP"),
+            ("bloom-filter.bits-per-key", "NaN"),
+            ("log.level", "LOUD"),
+            ("use-bloom-filter", "maybe"),
+        ] {
+            let error = Config::parse([(name, value)]).expect_err(name);
+            assert_eq!(error.kind, crate::Kind::Invalid);
+            assert!(error.text.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn reads_what_flink_writes() {
+        let config = Config::parse([
+            ("compression.per.level", "NO_COMPRESSION;LZ4_COMPRESSION,ZSTD"),
+            ("log.level", "WARN_LEVEL"),
+            ("block.blocksize", "16384"),
+            ("something.java.only", "x"),
+        ])
+        .expect("all are good");
+        assert_eq!(config.compression.len(), 3);
+        assert_eq!(config.block_size, 16384);
+        assert_eq!(config.log_level, LogLevelName(LogLevel::Warn as i32));
+    }
+}

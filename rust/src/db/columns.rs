@@ -1,0 +1,196 @@
+//! One column family: reads, writes and scans of bytes. What the bytes mean is `state`'s business.
+use super::ffi::{self, RawColumn};
+use super::owner::Db;
+use super::scan::{successor, Cursor};
+use crate::error::{Error, Result};
+use rocksdb::{AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode, WriteBatch};
+use std::sync::Arc;
+
+/// A batch of deletes is written when it reaches this many bytes.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// An open column family. Holds its database open.
+pub struct Column {
+    raw: RawColumn,
+    // Before `db`: a column family handle must go before its database. The lifetime is really that
+    // of `db`.
+    handle: Arc<BoundColumnFamily<'static>>,
+    name: String,
+    db: Arc<Db>,
+}
+
+impl Column {
+    pub(super) fn open(db: &Arc<Db>, name: &str) -> Result<Self> {
+        if name == "default" {
+            return Err(Error::invalid(
+                "a state cannot be named 'default': RocksDB keeps a column family of that name",
+            ));
+        }
+        let mut columns = db.columns();
+        if !columns.contains(name) {
+            db.rocks
+                .create_cf(name, &db.column_options)
+                .map_err(|e| db.failure(&format!("create column family '{name}'"), &e))?;
+            columns.insert(name.to_owned());
+        }
+        drop(columns);
+        let bound = db
+            .rocks
+            .cf_handle(name)
+            .ok_or_else(|| Error::invalid(format!("column family '{name}' was dropped")))?;
+        // SAFETY: `db` is kept by the same struct and dropped after the handle.
+        let handle = unsafe {
+            std::mem::transmute::<Arc<BoundColumnFamily<'_>>, Arc<BoundColumnFamily<'static>>>(
+                bound,
+            )
+        };
+        let raw = RawColumn { db: ffi::raw_db(&db.rocks), column: handle.inner() };
+        Ok(Self { raw, handle, name: name.to_owned(), db: Arc::clone(db) })
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[must_use]
+    pub fn db(&self) -> &Arc<Db> {
+        &self.db
+    }
+
+    /// Length of the value, written to `value` if it fits into `capacity`; None when absent.
+    ///
+    /// # Safety
+    /// `value` is writable for `capacity` bytes.
+    #[inline]
+    pub unsafe fn get_into(
+        &self,
+        key: &[u8],
+        value: *mut u8,
+        capacity: usize,
+    ) -> Result<Option<usize>> {
+        self.db.check()?;
+        // SAFETY: `self` keeps the database open; the caller vouches for `value`.
+        unsafe { ffi::get(self.raw, &self.db.options, key, value, capacity) }
+    }
+
+    /// The value, allocated; None when absent.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.db.check()?;
+        self.db.rocks.get_cf(&self.handle, key).map_err(|e| self.failure("read", &e))
+    }
+
+    #[inline]
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.db.check()?;
+        // SAFETY: `self` keeps the database open.
+        unsafe { ffi::put(self.raw, &self.db.options, key, value) }
+    }
+
+    #[inline]
+    pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.db.check()?;
+        // SAFETY: `self` keeps the database open.
+        unsafe { ffi::merge(self.raw, &self.db.options, key, operand) }
+    }
+
+    #[inline]
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        self.db.check()?;
+        // SAFETY: `self` keeps the database open.
+        unsafe { ffi::delete(self.raw, &self.db.options, key) }
+    }
+
+    /// Writes all rows or none.
+    pub fn put_batch<'a>(
+        &self,
+        rows: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+    ) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        for (key, value) in rows {
+            batch.put_cf(&self.handle, key, value);
+        }
+        self.write(batch)
+    }
+
+    /// An iterator over the keys that begin with `prefix` (all keys when empty), not yet positioned.
+    pub fn iterate(
+        &self,
+        prefix: &[u8],
+    ) -> Result<DBRawIteratorWithThreadMode<'_, super::owner::RocksDb>> {
+        self.db.check()?;
+        let upper = if prefix.is_empty() { None } else { successor(prefix) };
+        Ok(self.db.rocks.raw_iterator_cf_opt(&self.handle, ffi::scan_options(upper)))
+    }
+
+    /// A scan of the whole column family as it is now, which outlives the borrow of `self`.
+    pub fn cursor(self: &Arc<Self>, keys_only: bool) -> Result<Cursor> {
+        Cursor::open(self, keys_only)
+    }
+
+    pub fn contains_prefix(&self, prefix: &[u8]) -> Result<bool> {
+        let mut rows = self.iterate(prefix)?;
+        rows.seek(prefix);
+        rows.status().map_err(|e| self.failure("look for a prefix", &e))?;
+        Ok(rows.valid())
+    }
+
+    /// Deletes every key that begins with `prefix`.
+    pub fn delete_prefix(&self, prefix: &[u8]) -> Result<()> {
+        let mut rows = self.iterate(prefix)?;
+        rows.seek(prefix);
+        let mut batch = WriteBatch::default();
+        while let Some(key) = rows.key() {
+            batch.delete_cf(&self.handle, key);
+            if batch.size_in_bytes() >= BATCH_BYTES {
+                self.write(std::mem::take(&mut batch))?;
+            }
+            rows.next();
+        }
+        rows.status().map_err(|e| self.failure("find what to delete", &e))?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.write(batch)
+    }
+
+    fn write(&self, batch: WriteBatch) -> Result<()> {
+        self.db.check()?;
+        self.db
+            .rocks
+            .write_opt(batch, &ffi::write_options())
+            .map_err(|e| self.failure("write a batch", &e))
+    }
+
+    pub fn property(&self, name: &str) -> Result<Option<String>> {
+        self.db.check()?;
+        self.db
+            .rocks
+            .property_value_cf(&self.handle, name)
+            .map_err(|e| self.failure("read property", &e))
+    }
+
+    pub fn flush(&self) -> Result<()> {
+        self.db.check()?;
+        self.db.rocks.flush_cf(&self.handle).map_err(|e| self.failure("flush", &e))
+    }
+
+    pub fn compact(&self) -> Result<()> {
+        self.db.check()?;
+        self.db.rocks.compact_range_cf(&self.handle, None::<&[u8]>, None::<&[u8]>);
+        Ok(())
+    }
+
+    /// Drops the column family and its data. This handle then reads what was there until it goes.
+    pub fn drop_column(&self) -> Result<()> {
+        self.db.check()?;
+        let mut columns = self.db.columns();
+        self.db.rocks.drop_cf(&self.name).map_err(|e| self.failure("drop", &e))?;
+        columns.remove(&self.name);
+        Ok(())
+    }
+
+    pub(super) fn failure(&self, step: &str, cause: &rocksdb::Error) -> Error {
+        self.db.failure(&format!("{step} in state '{}'", self.name), cause)
+    }
+}

@@ -1,0 +1,193 @@
+//! Calls of RocksDB's C API that the crate lacks or makes slow. Every other use of RocksDB goes
+//! through the crate. All of this module's `unsafe` is about one thing: pointers that `Db` owns.
+use crate::error::{Error, Result};
+use librocksdb_sys as sys;
+use rocksdb::{AsRawPtr, DBWithThreadMode, MultiThreaded, Options, ReadOptions, WriteOptions};
+use std::ffi::{c_char, CStr};
+use std::ptr;
+
+/// Read and write options made once a database; freed with it.
+pub(super) struct RawOptions {
+    read: *mut sys::rocksdb_readoptions_t,
+    write: *mut sys::rocksdb_writeoptions_t,
+}
+
+// SAFETY: RocksDB only reads these options after they are made.
+unsafe impl Send for RawOptions {}
+// SAFETY: as above.
+unsafe impl Sync for RawOptions {}
+
+impl RawOptions {
+    pub(super) fn new() -> Self {
+        // SAFETY: plain constructors and setters of the C API on fresh objects.
+        unsafe {
+            let read = sys::rocksdb_readoptions_create();
+            let write = sys::rocksdb_writeoptions_create();
+            sys::rocksdb_writeoptions_disable_WAL(write, 1);
+            Self { read, write }
+        }
+    }
+}
+
+impl Drop for RawOptions {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, freed once.
+        unsafe {
+            sys::rocksdb_readoptions_destroy(self.read);
+            sys::rocksdb_writeoptions_destroy(self.write);
+        }
+    }
+}
+
+/// The pointers of one column family of an open database. Whoever holds it keeps both alive.
+#[derive(Clone, Copy)]
+pub(super) struct RawColumn {
+    pub(super) db: *mut sys::rocksdb_t,
+    pub(super) column: *mut sys::rocksdb_column_family_handle_t,
+}
+
+// SAFETY: RocksDB's database and column family handles may be used from any thread.
+unsafe impl Send for RawColumn {}
+// SAFETY: as above.
+unsafe impl Sync for RawColumn {}
+
+pub(super) fn raw_db(db: &DBWithThreadMode<MultiThreaded>) -> *mut sys::rocksdb_t {
+    // SAFETY: the pointer is only used by columns, which keep the owner of `db` alive.
+    unsafe { db.as_raw_ptr() }
+}
+
+/// Length of the value, which was written to `value` if it fits in; None when absent.
+///
+/// # Safety
+/// `raw` points to a live database; `value` is writable for `capacity` bytes.
+pub(super) unsafe fn get(
+    raw: RawColumn,
+    options: &RawOptions,
+    key: &[u8],
+    value: *mut u8,
+    capacity: usize,
+) -> Result<Option<usize>> {
+    let (mut length, mut found, mut error) = (0usize, 0u8, ptr::null_mut::<c_char>());
+    // SAFETY: the caller vouches for the pointers; RocksDB writes at most `capacity` bytes.
+    unsafe {
+        sys::rocksdb_get_into_buffer_cf(
+            raw.db,
+            options.read,
+            raw.column,
+            key.as_ptr().cast(),
+            key.len(),
+            value.cast(),
+            capacity,
+            &raw mut length,
+            &raw mut found,
+            &raw mut error,
+        );
+    }
+    check(error)?;
+    Ok((found != 0).then_some(length))
+}
+
+/// # Safety
+/// `raw` points to a live database.
+pub(super) unsafe fn put(
+    raw: RawColumn,
+    options: &RawOptions,
+    key: &[u8],
+    value: &[u8],
+) -> Result<()> {
+    let mut error = ptr::null_mut::<c_char>();
+    // SAFETY: the caller vouches for `raw`; the slices live through the call.
+    unsafe {
+        sys::rocksdb_put_cf(
+            raw.db,
+            options.write,
+            raw.column,
+            key.as_ptr().cast(),
+            key.len(),
+            value.as_ptr().cast(),
+            value.len(),
+            &raw mut error,
+        );
+    }
+    check(error)
+}
+
+/// # Safety
+/// `raw` points to a live database.
+pub(super) unsafe fn merge(
+    raw: RawColumn,
+    options: &RawOptions,
+    key: &[u8],
+    operand: &[u8],
+) -> Result<()> {
+    let mut error = ptr::null_mut::<c_char>();
+    // SAFETY: the caller vouches for `raw`; the slices live through the call.
+    unsafe {
+        sys::rocksdb_merge_cf(
+            raw.db,
+            options.write,
+            raw.column,
+            key.as_ptr().cast(),
+            key.len(),
+            operand.as_ptr().cast(),
+            operand.len(),
+            &raw mut error,
+        );
+    }
+    check(error)
+}
+
+/// # Safety
+/// `raw` points to a live database.
+pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) -> Result<()> {
+    let mut error = ptr::null_mut::<c_char>();
+    // SAFETY: the caller vouches for `raw`; the slice lives through the call.
+    unsafe {
+        sys::rocksdb_delete_cf(
+            raw.db,
+            options.write,
+            raw.column,
+            key.as_ptr().cast(),
+            key.len(),
+            &raw mut error,
+        );
+    }
+    check(error)
+}
+
+/// The crate's options lack this setter. Close must not write what nobody will read.
+pub(super) fn avoid_flush_during_shutdown(options: &mut Options) {
+    // SAFETY: the pointer is that of the live `options`, used at once.
+    unsafe { sys::rocksdb_options_set_avoid_flush_during_shutdown(options.as_raw_ptr(), 1) }
+}
+
+/// For the crate's batch calls: no write-ahead log, checkpoints are the log.
+pub(super) fn write_options() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.disable_wal(true);
+    options
+}
+
+/// For scans that end where `upper` begins.
+pub(super) fn scan_options(upper: Option<Vec<u8>>) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_auto_readahead_size(true);
+    if let Some(upper) = upper {
+        options.set_iterate_upper_bound(upper);
+    }
+    options
+}
+
+/// Takes a message that RocksDB allocated.
+fn check(error: *mut c_char) -> Result<()> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: a NUL-terminated string of RocksDB's, freed here and nowhere else.
+    let text = unsafe {
+        let text = CStr::from_ptr(error).to_string_lossy().into_owned();
+        sys::rocksdb_free(error.cast());
+        text
+    };
+    Err(Error::rocksdb_text("rocksdb", &text))
+}

@@ -1,0 +1,13 @@
+//! RocksDB, owned: one database a keyed backend. Knows column families and bytes; nothing of state
+//! types, checkpoints' plans or JNI.
+mod columns;
+mod ffi;
+mod open;
+mod options;
+mod owner;
+mod scan;
+
+pub use columns::Column;
+pub use options::{read_only_options, MERGE_OPERATOR};
+pub use owner::Db;
+pub use scan::{successor, Cursor, Fill};

@@ -1,0 +1,161 @@
+//! The one owner of an open database. Fields close in the order they stand. Opening is `open.rs`'s
+//! business, bytes are `columns.rs`'s.
+use super::columns::Column;
+use super::ffi::RawOptions;
+use crate::config::Config;
+use crate::error::{Error, Kind, Result};
+use crate::memory::Memory;
+use rocksdb::checkpoint::Checkpoint;
+use rocksdb::{Cache, DBWithThreadMode, MultiThreaded, Options};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub(super) type RocksDb = DBWithThreadMode<MultiThreaded>;
+
+const OPEN: u8 = 0;
+const CLOSED: u8 = 1;
+const POISONED: u8 = 2;
+
+/// An open database. Columns and cursors hold an `Arc` of it, so it closes after the last of them.
+pub struct Db {
+    pub(super) rocks: RocksDb,
+    pub(super) options: RawOptions,
+    pub(super) column_options: Options,
+    /// The column families there are, which RocksDB does not tell of an open database.
+    columns: Mutex<BTreeSet<String>>,
+    path: PathBuf,
+    state: AtomicU8,
+    panic: OnceLock<String>,
+    // After `rocks`: the database charges memory to these until it is closed.
+    _cache: Cache,
+    _memory: Option<Arc<Memory>>,
+}
+
+impl Db {
+    /// Opens the database in `path`, created when absent, with all column families it has.
+    pub fn open(path: &Path, config: &Config, memory: Option<Arc<Memory>>) -> Result<Arc<Self>> {
+        let cache = match &memory {
+            Some(memory) => memory.cache().clone(),
+            None => Cache::new_lru_cache(config.block_cache_size),
+        };
+        let column_options = super::options::column(config, memory.as_deref(), &cache)?;
+        let database_options = super::options::database(config, memory.as_deref())?;
+        let (rocks, columns) = super::open::open(path, &database_options, &column_options)?;
+        Ok(Arc::new(Self {
+            rocks,
+            options: RawOptions::new(),
+            column_options,
+            columns: Mutex::new(columns.into_iter().collect()),
+            path: path.to_path_buf(),
+            state: AtomicU8::new(OPEN),
+            panic: OnceLock::new(),
+            _cache: cache,
+            _memory: memory,
+        }))
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Fails once the database is closed or poisoned. A load and a branch.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.state.load(Ordering::Relaxed) == OPEN {
+            Ok(())
+        } else {
+            Err(self.refusal())
+        }
+    }
+
+    #[cold]
+    fn refusal(&self) -> Error {
+        match self.panic.get() {
+            Some(text) => Error::new(
+                Kind::Panic,
+                format!("database {} is out of use after: {text}", self.path.display()),
+            ),
+            None => Error::closed(format!("database {} is closed", self.path.display())),
+        }
+    }
+
+    /// After a panic nobody knows what was half-done: all further use is refused.
+    pub fn poison(&self, text: &str) {
+        let _ = self.panic.set(text.to_owned());
+        self.state.store(POISONED, Ordering::Relaxed);
+    }
+
+    /// Refuses further use and stops background work, flushing nothing. The files stay.
+    pub fn close(&self) {
+        let before = self.state.swap(CLOSED, Ordering::Relaxed);
+        if before != CLOSED {
+            self.rocks.cancel_all_background_work(true);
+        }
+    }
+
+    /// Names of the column families, without `default`.
+    pub fn column_names(&self) -> Result<Vec<String>> {
+        self.check()?;
+        Ok(self.columns().iter().filter(|name| *name != "default").cloned().collect())
+    }
+
+    /// Locked while a column family is made or dropped.
+    pub(super) fn columns(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.columns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The column family `name`, created when absent.
+    pub fn column(self: &Arc<Self>, name: &str) -> Result<Column> {
+        self.check()?;
+        Column::open(self, name)
+    }
+
+    /// A RocksDB property of the whole database.
+    pub fn property(&self, name: &str) -> Result<Option<String>> {
+        self.check()?;
+        self.rocks.property_value(name).map_err(|e| self.failure("read property", &e))
+    }
+
+    /// Writes the memtables of all column families to SST files.
+    pub fn flush(self: &Arc<Self>) -> Result<()> {
+        for name in self.column_names()? {
+            self.column(&name)?.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Compacts all column families over their whole range.
+    pub fn compact(self: &Arc<Self>) -> Result<()> {
+        for name in self.column_names()? {
+            self.column(&name)?.compact()?;
+        }
+        Ok(())
+    }
+
+    /// Flushes and hard-links a consistent set of files into `directory`, which must not exist.
+    pub fn checkpoint(&self, directory: &Path) -> Result<()> {
+        self.check()?;
+        if directory.exists() {
+            return Err(Error::invalid(format!(
+                "local checkpoint directory {} exists already",
+                directory.display()
+            )));
+        }
+        let step = format!("hard-link the files into {}", directory.display());
+        let checkpoint = Checkpoint::new(&self.rocks).map_err(|e| self.failure(&step, &e))?;
+        checkpoint.create_checkpoint(directory).map_err(|e| self.failure(&step, &e))
+    }
+
+    pub(super) fn failure(&self, step: &str, cause: &rocksdb::Error) -> Error {
+        Error::rocksdb(&format!("{step} (database {})", self.path.display()), cause)
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,317 @@
+//! Natives of state access: the hot path. Addresses point into pages that Java holds open during the
+//! call.
+use super::guard::{cold, hot, panicked};
+use super::handle::{self, Guard, Kind};
+use super::{arrays, native, Native};
+use crate::db::{Cursor, Db, Fill};
+use crate::error::{Error, Result};
+use crate::state::State;
+use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jstring, JNIEnv};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+impl Kind for State {
+    const TAG: u32 = 4;
+    const NAME: &'static str = "state";
+}
+
+/// A scan that one thread at a time advances.
+struct CursorHandle(Mutex<Cursor>);
+
+// SAFETY: RocksDB's iterators may move between threads; the mutex keeps uses apart.
+unsafe impl Send for CursorHandle {}
+// SAFETY: as above.
+unsafe impl Sync for CursorHandle {}
+
+impl Kind for CursorHandle {
+    const TAG: u32 = 5;
+    const NAME: &'static str = "cursor";
+}
+
+const ABSENT: jint = -1;
+
+/// Bytes of a page.
+///
+/// # Safety
+/// Java's class Page vouches that `length` bytes at `address` are its own during the call.
+#[inline]
+unsafe fn slice<'a>(address: jlong, length: jint) -> Result<&'a [u8]> {
+    match usize::try_from(length) {
+        Ok(0) => Ok(&[]),
+        // SAFETY: as the caller says.
+        Ok(length) if address != 0 => Ok(unsafe {
+            std::slice::from_raw_parts(ptr::with_exposed_provenance(address as usize), length)
+        }),
+        _ => Err(Error::invalid(format!("{length} bytes at address {address:#x}"))),
+    }
+}
+
+/// # Safety
+/// As `slice`, and nothing else uses the bytes during the call.
+#[inline]
+unsafe fn slice_mut<'a>(address: jlong, length: jint) -> Result<&'a mut [u8]> {
+    match usize::try_from(length) {
+        Ok(0) => Ok(&mut []),
+        // SAFETY: as the caller says.
+        Ok(length) if address != 0 => Ok(unsafe {
+            std::slice::from_raw_parts_mut(
+                ptr::with_exposed_provenance_mut(address as usize),
+                length,
+            )
+        }),
+        _ => Err(Error::invalid(format!("{length} bytes at address {address:#x}"))),
+    }
+}
+
+/// Runs `call` on the state; a panic inside poisons its database.
+#[inline(always)]
+fn on_state<R>(state: jlong, call: impl FnOnce(&State) -> Result<R>) -> Result<R> {
+    let state: Guard<State> = handle::get(state)?;
+    guarded(state.db(), || call(&state))
+}
+
+#[inline(always)]
+fn guarded<R>(db: &Db, call: impl FnOnce() -> Result<R>) -> Result<R> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let error = panicked(panic.as_ref());
+        db.poison(&error.text);
+        Err(error)
+    })
+}
+
+extern "system" fn state_open(env: *mut JNIEnv, _: jclass, db: jlong, name: jstring) -> jlong {
+    cold(env, 0, |env| {
+        let name = arrays::string(env, name, "name")?;
+        let db = handle::get::<Db>(db)?.share();
+        handle::open(Arc::new(State::open(&db, &name)?))
+    })
+}
+
+extern "system" fn state_drop(env: *mut JNIEnv, _: jclass, state: jlong) {
+    hot(env, (), || {
+        on_state(state, |state| state.column().drop_column())?;
+        handle::close::<State>(state)
+    });
+}
+
+extern "system" fn state_close(env: *mut JNIEnv, _: jclass, state: jlong) {
+    hot(env, (), || handle::close::<State>(state));
+}
+
+extern "system" fn get(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    key: jlong,
+    key_length: jint,
+    value: jlong,
+    capacity: jint,
+) -> jint {
+    hot(env, ABSENT, || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            let (key, value) = unsafe { (slice(key, key_length)?, slice_mut(value, capacity)?) };
+            // SAFETY: `value` is writable for its length.
+            let length = unsafe { state.get_into(key, value.as_mut_ptr(), value.len())? };
+            Ok(length.map_or(ABSENT, |length| length as jint))
+        })
+    })
+}
+
+extern "system" fn contains(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    key: jlong,
+    key_length: jint,
+) -> jboolean {
+    hot(env, false, || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            let key = unsafe { slice(key, key_length)? };
+            state.contains(key)
+        })
+    })
+}
+
+extern "system" fn put(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    key: jlong,
+    key_length: jint,
+    value: jlong,
+    value_length: jint,
+) {
+    hot(env, (), || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            unsafe { state.put(slice(key, key_length)?, slice(value, value_length)?) }
+        })
+    });
+}
+
+extern "system" fn merge(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    key: jlong,
+    key_length: jint,
+    value: jlong,
+    value_length: jint,
+) {
+    hot(env, (), || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            unsafe { state.merge(slice(key, key_length)?, slice(value, value_length)?) }
+        })
+    });
+}
+
+extern "system" fn delete(env: *mut JNIEnv, _: jclass, state: jlong, key: jlong, key_length: jint) {
+    hot(env, (), || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            state.delete(unsafe { slice(key, key_length)? })
+        })
+    });
+}
+
+extern "system" fn contains_prefix(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    prefix: jlong,
+    prefix_length: jint,
+) -> jboolean {
+    hot(env, false, || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            state.contains_prefix(unsafe { slice(prefix, prefix_length)? })
+        })
+    })
+}
+
+extern "system" fn delete_prefix(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    prefix: jlong,
+    prefix_length: jint,
+) {
+    hot(env, (), || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            state.delete_prefix(unsafe { slice(prefix, prefix_length)? })
+        })
+    });
+}
+
+#[allow(clippy::too_many_arguments)] // Java's signature
+extern "system" fn scan(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    from: jlong,
+    from_length: jint,
+    prefix_length: jint,
+    after_from: jboolean,
+    max_entries: jint,
+    page: jlong,
+    capacity: jint,
+) -> jint {
+    hot(env, 0, || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            let (from, page) = unsafe { (slice(from, from_length)?, slice_mut(page, capacity)?) };
+            let prefix = count(prefix_length)?;
+            let max = count(max_entries)?;
+            fill_result(&state.scan(from, prefix, after_from, max, page)?)
+        })
+    })
+}
+
+fn count(value: jint) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::invalid(format!("a length or count of {value}")))
+}
+
+fn fill_result(fill: &Fill) -> Result<jint> {
+    let (bytes, sign) = match fill {
+        Fill::Used(bytes) => (*bytes, 1),
+        Fill::Needs(bytes) => (*bytes, -1),
+    };
+    let bytes = jint::try_from(bytes)
+        .map_err(|_| Error::new(crate::Kind::TooLarge, format!("a page of {bytes} bytes")))?;
+    Ok(bytes * sign)
+}
+
+extern "system" fn get_array(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    key: jbyteArray,
+) -> jbyteArray {
+    cold(env, ptr::null_mut(), |env| {
+        let key = arrays::bytes(env, key)?.ok_or_else(|| Error::invalid("key is null"))?;
+        match on_state(state, |state| state.get(&key))? {
+            Some(value) => arrays::new_bytes(env, &value),
+            None => Ok(ptr::null_mut()),
+        }
+    })
+}
+
+extern "system" fn cursor_open(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    keys_only: jboolean,
+) -> jlong {
+    hot(env, 0, || {
+        let cursor = on_state(state, |state| state.cursor(keys_only))?;
+        handle::open(Arc::new(CursorHandle(Mutex::new(cursor))))
+    })
+}
+
+extern "system" fn cursor_next(
+    env: *mut JNIEnv,
+    _: jclass,
+    cursor: jlong,
+    page: jlong,
+    capacity: jint,
+) -> jint {
+    hot(env, 0, || {
+        let cursor = handle::get::<CursorHandle>(cursor)?;
+        let mut cursor = cursor.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let db = Arc::clone(cursor.db());
+        guarded(&db, || {
+            // SAFETY: see `slice`.
+            let page = unsafe { slice_mut(page, capacity)? };
+            fill_result(&cursor.next(page)?)
+        })
+    })
+}
+
+extern "system" fn cursor_close(env: *mut JNIEnv, _: jclass, cursor: jlong) {
+    hot(env, (), || handle::close::<CursorHandle>(cursor));
+}
+
+pub(super) fn natives() -> Vec<Native> {
+    vec![
+        native!(c"stateOpen", c"(JLjava/lang/String;)J", state_open),
+        native!(c"stateDrop", c"(J)V", state_drop),
+        native!(c"stateClose", c"(J)V", state_close),
+        native!(c"get", c"(JJIJI)I", get),
+        native!(c"contains", c"(JJI)Z", contains),
+        native!(c"put", c"(JJIJI)V", put),
+        native!(c"merge", c"(JJIJI)V", merge),
+        native!(c"delete", c"(JJI)V", delete),
+        native!(c"containsPrefix", c"(JJI)Z", contains_prefix),
+        native!(c"deletePrefix", c"(JJI)V", delete_prefix),
+        native!(c"scan", c"(JJIIZIJI)I", scan),
+        native!(c"getArray", c"(J[B)[B", get_array),
+        native!(c"cursorOpen", c"(JZ)J", cursor_open),
+        native!(c"cursorNext", c"(JJI)I", cursor_next),
+        native!(c"cursorClose", c"(J)V", cursor_close),
+    ]
+}

@@ -1,0 +1,87 @@
+//! The memory of one slot's share: a block cache and a write buffer manager that charges into it.
+//! Shared by every database of the slot. How the share was found is Flink's business.
+use crate::error::{Error, Result};
+use rocksdb::{Cache, WriteBufferManager};
+
+/// Cache and write buffers, sized as Flink sizes them (flink-compatibility D4).
+pub struct Memory {
+    cache: Cache,
+    write_buffers: WriteBufferManager,
+    capacity: usize,
+}
+
+/// Bytes, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    pub capacity: usize,
+    pub cache: usize,
+    pub pinned: usize,
+    pub write_buffers: usize,
+}
+
+/// `(cache, write buffers)` in bytes for a share of `total` bytes: `(3-r)/3*M` and `2/3*M*r`. Write
+/// buffers may overshoot by half, which is what the difference leaves room for.
+#[must_use]
+pub fn split(total: usize, write_buffer_ratio: f64) -> (usize, usize) {
+    let total = total as f64;
+    let cache = (3.0 - write_buffer_ratio) * total / 3.0;
+    let write_buffers = 2.0 * total * write_buffer_ratio / 3.0;
+    (cache as usize, write_buffers as usize)
+}
+
+impl Memory {
+    pub fn new(total: i64, write_buffer_ratio: f64) -> Result<Self> {
+        let total = usize::try_from(total)
+            .ok()
+            .filter(|t| *t > 0)
+            .ok_or_else(|| Error::invalid(format!("memory of {total} bytes: must be positive")))?;
+        if !(0.0..=1.0).contains(&write_buffer_ratio) {
+            return Err(Error::invalid(format!(
+                "memory.write-buffer-ratio is {write_buffer_ratio}: must lie between 0 and 1"
+            )));
+        }
+        let (capacity, buffers) = split(total, write_buffer_ratio);
+        let cache = Cache::new_lru_cache(capacity);
+        let write_buffers =
+            WriteBufferManager::new_write_buffer_manager_with_cache(buffers, false, cache.clone());
+        Ok(Self { cache, write_buffers, capacity })
+    }
+
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    #[must_use]
+    pub fn write_buffers(&self) -> &WriteBufferManager {
+        &self.write_buffers
+    }
+
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Usage {
+            capacity: self.capacity,
+            cache: self.cache.get_usage(),
+            pinned: self.cache.get_pinned_usage(),
+            write_buffers: self.write_buffers.get_usage(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_like_flink() {
+        // Flink's RocksDBMemoryControllerUtils for 30 MiB and the default ratio 0.5.
+        assert_eq!(split(30 << 20, 0.5), (25 << 20, 10 << 20));
+    }
+
+    #[test]
+    fn refuses_what_is_no_memory() {
+        assert!(Memory::new(0, 0.5).is_err());
+        assert!(Memory::new(1 << 20, 1.5).is_err());
+        assert!(Memory::new(1 << 20, f64::NAN).is_err());
+    }
+}
