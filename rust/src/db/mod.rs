@@ -11,3 +11,7 @@ pub use columns::Column;
 pub use options::{read_only_options, MERGE_OPERATOR};
 pub use owner::Db;
 pub use scan::{successor, Cursor, Fill};
+
+#[cfg(test)]
+#[path = "db_test.rs"]
+mod tests;
