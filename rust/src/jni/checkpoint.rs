@@ -272,7 +272,8 @@ impl RangeSink for Target {
     }
 
     fn put_batch(&mut self, rows: &[Row]) -> Result<()> {
-        let column = self.column.as_ref().ok_or_else(|| Error::invalid("no column family begun"))?;
+        let column =
+            self.column.as_ref().ok_or_else(|| Error::invalid("no column family begun"))?;
         column.put_batch(rows.iter().map(|(key, value)| (&**key, &**value)))
     }
 }

@@ -1,0 +1,123 @@
+//! Which uploaded files the next checkpoint may reuse: Flink's rules for incremental checkpoints
+//! (flink-compatibility.md D6, D10). Never deletes anything: files belong to the JobManager.
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How a checkpoint came by an SST file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// This checkpoint uploaded it.
+    Uploaded,
+    /// It refers to the upload of an earlier one.
+    Placeholder,
+}
+
+/// An SST file as a checkpoint handed it over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedFile {
+    pub local_name: String,
+    pub size: u64,
+    /// Flink's physical id of the handle.
+    pub physical_id: String,
+    pub origin: Origin,
+    /// Written through Flink's file merging.
+    pub merged: bool,
+}
+
+/// Checkpoints since the last confirmed one, each with its SST files. Savepoints never enter.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    recorded: BTreeMap<i64, Vec<SharedFile>>,
+    last_completed: i64,
+}
+
+/// What a checkpoint may reuse, frozen in its sync part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Base {
+    files: HashMap<String, SharedFile>,
+}
+
+impl Ledger {
+    #[must_use]
+    pub fn new() -> Self {
+        Self { recorded: BTreeMap::new(), last_completed: -1 }
+    }
+
+    /// A checkpoint was handed over; it may be reused once it is confirmed.
+    pub fn record(&mut self, checkpoint: i64, files: Vec<SharedFile>) {
+        self.recorded.insert(checkpoint, files);
+    }
+
+    /// The checkpoint restored from: confirmed already.
+    pub fn restore(&mut self, checkpoint: i64, files: Vec<SharedFile>) {
+        self.recorded.insert(checkpoint, files);
+        self.last_completed = checkpoint;
+    }
+
+    /// An id never recorded is a savepoint's (FLINK-23949), an older one is late: both change nothing.
+    pub fn confirm(&mut self, checkpoint: i64) {
+        if checkpoint > self.last_completed && self.recorded.contains_key(&checkpoint) {
+            self.recorded = self.recorded.split_off(&checkpoint);
+            self.last_completed = checkpoint;
+        }
+    }
+
+    pub fn abort(&mut self, checkpoint: i64) {
+        self.recorded.remove(&checkpoint);
+    }
+
+    /// The files of the last confirmed checkpoint, without those that a later one uploaded again: the
+    /// JobManager may complete that one first and delete the older copy.
+    #[must_use]
+    pub fn base(&self) -> Base {
+        let Some(confirmed) = self.recorded.get(&self.last_completed) else {
+            return Base::default();
+        };
+        let mut files: HashMap<_, _> =
+            confirmed.iter().map(|file| (file.local_name.clone(), file.clone())).collect();
+        let later = self.recorded.range(self.last_completed..).skip(1).flat_map(|(_, files)| files);
+        for file in later.filter(|file| file.origin == Origin::Uploaded) {
+            files.remove(&file.local_name);
+        }
+        Base { files }
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Base {
+    /// The confirmed copy of a local file. Names are trusted because RocksDB never uses a number twice.
+    #[must_use]
+    pub fn get(&self, local_name: &str) -> Option<&SharedFile> {
+        self.files.get(local_name)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// The ledger as threads share it: notifications come on the task's thread, records on others.
+#[derive(Debug, Default)]
+pub struct SharedLedger(Mutex<Ledger>);
+
+impl SharedLedger {
+    pub fn lock(&self) -> MutexGuard<'_, Ledger> {
+        // No call leaves the ledger half changed, so a panic elsewhere does not spoil it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_test.rs"]
+mod tests;
