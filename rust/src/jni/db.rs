@@ -1,5 +1,5 @@
 //! Natives of memory and database. No logic: arguments in, results out.
-use super::guard::{cold, hot};
+use super::guard::{cold, guarded, hot};
 use super::handle::{self, Kind};
 use super::{arrays, native, Native};
 use crate::config::Config;
@@ -64,6 +64,12 @@ fn pairs(flat: &[String]) -> Result<impl Iterator<Item = (&str, &str)>> {
     Ok(flat.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())))
 }
 
+/// Runs `call` on the database; a panic inside poisons it.
+fn on_db<R>(db: jlong, call: impl FnOnce(&Arc<Db>) -> Result<R>) -> Result<R> {
+    let db = handle::get::<Db>(db)?.share();
+    guarded(&db, || call(&db))
+}
+
 extern "system" fn db_columns(env: *mut JNIEnv, _: jclass, db: jlong) -> jobjectArray {
     cold(env, ptr::null_mut(), |env| {
         let names = handle::get::<Db>(db)?.column_names()?;
@@ -89,17 +95,17 @@ extern "system" fn db_property(
 }
 
 extern "system" fn db_flush(env: *mut JNIEnv, _: jclass, db: jlong) {
-    hot(env, (), || handle::get::<Db>(db)?.share().flush());
+    hot(env, (), || on_db(db, Db::flush));
 }
 
 extern "system" fn db_compact(env: *mut JNIEnv, _: jclass, db: jlong) {
-    hot(env, (), || handle::get::<Db>(db)?.share().compact());
+    hot(env, (), || on_db(db, Db::compact));
 }
 
 extern "system" fn db_checkpoint(env: *mut JNIEnv, _: jclass, db: jlong, directory: jstring) {
     cold(env, (), |env| {
         let directory = arrays::string(env, directory, "directory")?;
-        handle::get::<Db>(db)?.checkpoint(Path::new(&directory))
+        on_db(db, |db| db.checkpoint(Path::new(&directory)))
     });
 }
 
@@ -108,6 +114,10 @@ extern "system" fn db_close(env: *mut JNIEnv, _: jclass, db: jlong) {
         handle::get::<Db>(db)?.close();
         handle::close::<Db>(db)
     });
+}
+
+extern "system" fn db_panic(env: *mut JNIEnv, _: jclass, db: jlong) {
+    hot(env, (), || on_db(db, |_| panic!("asked for by a test")));
 }
 
 pub(super) fn natives() -> Vec<Native> {
@@ -121,6 +131,7 @@ pub(super) fn natives() -> Vec<Native> {
         native!(c"dbFlush", c"(J)V", db_flush),
         native!(c"dbCompact", c"(J)V", db_compact),
         native!(c"dbCheckpoint", c"(JLjava/lang/String;)V", db_checkpoint),
+        native!(c"dbPanic", c"(J)V", db_panic),
         native!(c"dbClose", c"(J)V", db_close),
     ]
 }

@@ -1,5 +1,6 @@
 //! What stands between Java and every native: panics caught, errors turned into Java exceptions.
 //! The one table from `Kind` to exception class is here.
+use crate::db::Db;
 use crate::error::{Error, Kind, Result};
 use jni::strings::JNIString;
 use jni::{Env, EnvUnowned, Outcome};
@@ -45,6 +46,16 @@ pub(super) fn cold<R>(
             failed
         }
     }
+}
+
+/// Runs what works on a database; a panic inside poisons it.
+#[inline(always)]
+pub(super) fn guarded<R>(db: &Db, call: impl FnOnce() -> Result<R>) -> Result<R> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let error = panicked(panic.as_ref());
+        db.poison(&error.text);
+        Err(error)
+    })
 }
 
 /// `with_env` wants an error type that the jni crate's own errors convert into.

@@ -1,13 +1,12 @@
 //! Natives of state access: the hot path. Addresses point into pages that Java holds open during the
 //! call.
-use super::guard::{cold, hot, panicked};
+use super::guard::{cold, guarded, hot};
 use super::handle::{self, Guard, Kind};
 use super::{arrays, native, Native};
 use crate::db::{Cursor, Db, Fill};
 use crate::error::{Error, Result};
 use crate::state::State;
 use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jstring, JNIEnv};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,15 +68,6 @@ unsafe fn slice_mut<'a>(address: jlong, length: jint) -> Result<&'a mut [u8]> {
 fn on_state<R>(state: jlong, call: impl FnOnce(&State) -> Result<R>) -> Result<R> {
     let state: Guard<State> = handle::get(state)?;
     guarded(state.db(), || call(&state))
-}
-
-#[inline(always)]
-fn guarded<R>(db: &Db, call: impl FnOnce() -> Result<R>) -> Result<R> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        let error = panicked(panic.as_ref());
-        db.poison(&error.text);
-        Err(error)
-    })
 }
 
 extern "system" fn state_open(env: *mut JNIEnv, _: jclass, db: jlong, name: jstring) -> jlong {

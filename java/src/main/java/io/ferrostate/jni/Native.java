@@ -84,6 +84,9 @@ public final class Native {
     /** Hard-links a consistent set of files into {@code directory}, which must not exist yet. */
     public static native void dbCheckpoint(long db, String directory) throws IOException;
 
+    /** Panics inside the library on this database. For tests of what follows. */
+    static native void dbPanic(long db) throws IOException;
+
     /**
      * Ends background work without flushing and refuses all further use through states and cursors.
      * The files stay.
