@@ -7,6 +7,9 @@ import static io.ferrostate.checkpoint.CheckpointFiles.FULL_CHECKPOINT;
 import static io.ferrostate.checkpoint.CheckpointFiles.NATIVE_SAVEPOINT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.ferrostate.jni.Native;
+import io.ferrostate.jni.NativeLibrary;
+
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.SharedStateRegistryImpl;
@@ -28,6 +31,7 @@ class SnapshotReuseTest {
 
     @TempDir Path directory;
 
+    private long liveHandles;
     private CheckpointFiles files;
     private BackendFixture backend;
     private IncrementalSnapshotStrategy<Integer> strategy;
@@ -35,6 +39,8 @@ class SnapshotReuseTest {
 
     @BeforeEach
     void open() throws Exception {
+        NativeLibrary.load();
+        liveHandles = Native.liveHandles();
         files = new CheckpointFiles(directory.resolve("checkpoints"), 0);
         backend = BackendFixture.fresh(directory.resolve("local"));
         strategy = backend.incremental();
@@ -46,6 +52,7 @@ class SnapshotReuseTest {
         strategy.close();
         backend.close();
         registry.close();
+        assertThat(Native.liveHandles()).isEqualTo(liveHandles);
     }
 
     private IncrementalRemoteKeyedStateHandle checkpoint(long id) throws Exception {
