@@ -55,6 +55,12 @@ public final class Column {
         }
     }
 
+    /** Called by the database under its lock. */
+    void drop() throws IOException {
+        Native.stateDrop(handle);
+        handle = 0;
+    }
+
     @Override
     public String toString() {
         return "column family '" + name + "' in " + database.directory();

@@ -2,7 +2,6 @@ package io.ferrostate.backend;
 
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageInput;
 import io.ferrostate.jni.PageOutput;
 
 import java.io.IOException;
@@ -60,10 +59,6 @@ public final class ColumnScan {
                                             page.address(),
                                             page.capacity()));
         } while (used < 0);
-        byte[] bytes = new byte[used];
-        PageInput input = new PageInput();
-        input.set(page, 0, used);
-        input.readFully(bytes);
-        return new ScanPage(bytes);
+        return ScanPage.copyOf(page, used);
     }
 }

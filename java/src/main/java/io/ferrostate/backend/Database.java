@@ -69,6 +69,19 @@ public final class Database implements AutoCloseable {
         }
     }
 
+    /** Drops a column family with its data. */
+    public void drop(Column column) throws IOException {
+        lock.writeLock().lock();
+        try {
+            checkOpen();
+            if (columns.remove(column.name(), column)) {
+                column.drop();
+            }
+        } finally {
+            lock.writeLock().unlock();
+        }
+    }
+
     /** Names of the column families in the files, without {@code default}. */
     public List<String> columnNames() throws IOException {
         return Arrays.asList(call(Native::dbColumns));

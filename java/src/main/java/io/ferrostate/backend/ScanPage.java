@@ -1,5 +1,9 @@
 package io.ferrostate.backend;
 
+import io.ferrostate.jni.Page;
+import io.ferrostate.jni.PageInput;
+
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -27,6 +31,15 @@ public final class ScanPage {
         this.ints = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
         this.count = ints.getInt(0);
         this.more = ints.getInt(4) != 0;
+    }
+
+    /** Copies what a native call left in a page. */
+    static ScanPage copyOf(Page page, int used) throws IOException {
+        byte[] bytes = new byte[used];
+        PageInput input = new PageInput();
+        input.set(page, 0, used);
+        input.readFully(bytes);
+        return new ScanPage(bytes);
     }
 
     /** Goes to the next entry; false when the page has no further one. */

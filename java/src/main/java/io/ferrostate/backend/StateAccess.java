@@ -35,7 +35,6 @@ public final class StateAccess<K> implements AutoCloseable {
     private final KeyBuilder<K> keys;
     private final PageOutput valueOutput = new PageOutput(valuePage);
     private final PageInput valueInput = new PageInput();
-    private final PageInput scanInput = new PageInput();
 
     /** Length of the value read last. */
     private int valueLength;
@@ -86,8 +85,9 @@ public final class StateAccess<K> implements AutoCloseable {
     /** A copy of the key in the page. */
     public byte[] copyKey(int keyLength) throws IOException {
         byte[] key = new byte[keyLength];
-        scanInput.set(keyPage, 0, keyLength);
-        scanInput.readFully(key);
+        PageInput input = new PageInput();
+        input.set(keyPage, 0, keyLength);
+        input.readFully(key);
         return key;
     }
 
@@ -215,11 +215,9 @@ public final class StateAccess<K> implements AutoCloseable {
                             scanPage.address(),
                             scanPage.capacity());
         } while (used < 0);
-        byte[] bytes = new byte[used];
-        scanInput.set(scanPage, 0, used);
-        scanInput.readFully(bytes);
+        ScanPage entries = ScanPage.copyOf(scanPage, used);
         scanPage.used(used);
-        return new ScanPage(bytes);
+        return entries;
     }
 
     @Override

@@ -140,7 +140,11 @@ public abstract class AbstractState<K, N, V> implements InternalKvState<K, N, V>
         return defaultValue == null ? null : valueSerializer.copy(defaultValue);
     }
 
-    final String name() {
+    public final Column column() {
+        return column;
+    }
+
+    public final String name() {
         return column.name();
     }
 

@@ -164,10 +164,6 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
         return access;
     }
 
-    Column column() {
-        return column;
-    }
-
     TypeSerializer<UK> userKeySerializer() {
         return userKeySerializer;
     }

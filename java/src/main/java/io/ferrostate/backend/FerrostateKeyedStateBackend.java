@@ -1,0 +1,286 @@
+package io.ferrostate.backend;
+
+import io.ferrostate.checkpoint.CheckpointStrategy;
+import io.ferrostate.savepoint.CanonicalSavepoint;
+
+import org.apache.flink.api.common.ExecutionConfig;
+import org.apache.flink.api.common.state.State;
+import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.checkpoint.CheckpointOptions;
+import org.apache.flink.runtime.checkpoint.SavepointType;
+import org.apache.flink.runtime.checkpoint.SnapshotType;
+import org.apache.flink.runtime.query.TaskKvStateRegistry;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
+import org.apache.flink.runtime.state.CheckpointStreamFactory;
+import org.apache.flink.runtime.state.KeyGroupedInternalPriorityQueue;
+import org.apache.flink.runtime.state.Keyed;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.PriorityComparable;
+import org.apache.flink.runtime.state.SavepointResources;
+import org.apache.flink.runtime.state.SnapshotExecutionType;
+import org.apache.flink.runtime.state.SnapshotResources;
+import org.apache.flink.runtime.state.SnapshotResult;
+import org.apache.flink.runtime.state.SnapshotStrategyRunner;
+import org.apache.flink.runtime.state.StateSnapshotTransformer.StateSnapshotTransformFactory;
+import org.apache.flink.runtime.state.StreamCompressionDecorator;
+import org.apache.flink.runtime.state.InternalKeyContext;
+import org.apache.flink.runtime.state.heap.HeapPriorityQueueElement;
+import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
+import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.util.FlinkRuntimeException;
+
+import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.RunnableFuture;
+import java.util.stream.Stream;
+
+/**
+ * Flink's view of one operator's keyed state: hands each call to the part that does it. Built by {@link
+ * FerrostateKeyedStateBackendBuilder}; except for snapshots it belongs to the task's thread.
+ */
+public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBackend<K> {
+
+    private final BackendResources resources;
+    private final StateAccess<K> access;
+    private final Map<String, RegisteredState> states;
+    private final StateRegistrar<K> registrar;
+    private final TimerQueues timers;
+    private final KeyStreams<K> keyStreams;
+
+    private boolean disposed;
+
+    FerrostateKeyedStateBackend(
+            TaskKvStateRegistry kvStateRegistry,
+            ClassLoader userCodeClassLoader,
+            ExecutionConfig executionConfig,
+            TtlTimeProvider ttlTimeProvider,
+            LatencyTrackingStateConfig latencyTrackingStateConfig,
+            SizeTrackingStateConfig sizeTrackingStateConfig,
+            CloseableRegistry cancelStreamRegistry,
+            StreamCompressionDecorator compression,
+            InternalKeyContext<K> keyContext,
+            BackendResources resources,
+            StateAccess<K> access,
+            Map<String, RegisteredState> states) {
+        super(
+                kvStateRegistry,
+                access.keySerializer(),
+                userCodeClassLoader,
+                executionConfig,
+                ttlTimeProvider,
+                latencyTrackingStateConfig,
+                sizeTrackingStateConfig,
+                cancelStreamRegistry,
+                compression,
+                keyContext);
+        this.resources = resources;
+        this.access = access;
+        this.states = states;
+        Database database = resources.database();
+        Cursors cursors = resources.cursors();
+        this.registrar =
+                new StateRegistrar<>(
+                        database,
+                        states,
+                        access,
+                        new StateMigration(access, cursors, ttlTimeProvider, cancelStreamRegistry));
+        this.timers =
+                new TimerQueues(
+                        database,
+                        states,
+                        cursors,
+                        keyContext.getKeyGroupRange(),
+                        keyContext.getNumberOfKeyGroups(),
+                        access.keyGroupBytes());
+        this.keyStreams = new KeyStreams<>(states, cursors, access);
+    }
+
+    // ---- keys ----------------------------------------------------------------------------------
+
+    @Override
+    public void setCurrentKey(K newKey) {
+        super.setCurrentKey(newKey);
+        writeKey();
+    }
+
+    @Override
+    public void setCurrentKeyAndKeyGroup(K newKey, int newKeyGroupIndex) {
+        super.setCurrentKeyAndKeyGroup(newKey, newKeyGroupIndex);
+        writeKey();
+    }
+
+    private void writeKey() {
+        try {
+            access.setKey(getCurrentKey(), getCurrentKeyGroupIndex());
+        } catch (IOException e) {
+            throw new FlinkRuntimeException("Could not serialize a key with " + keySerializer, e);
+        }
+    }
+
+    @Override
+    public <N> Stream<K> getKeys(String state, N namespace) {
+        return keyStreams.keys(Collections.singletonList(state), namespace);
+    }
+
+    @Override
+    public <N> Stream<K> getKeys(List<String> stateNames, N namespace) {
+        return keyStreams.keys(stateNames, namespace);
+    }
+
+    @Override
+    public <N> Stream<Tuple2<K, N>> getKeysAndNamespaces(String state) {
+        return keyStreams.keysAndNamespaces(state);
+    }
+
+    /** Number of rows of all states; an entry of a map is a row. For tests. */
+    @Override
+    public int numKeyValueStateEntries() {
+        int count = 0;
+        for (RegisteredState state : states.values()) {
+            try (RowCursor rows = resources.cursors().open(state.column(), true)) {
+                while (rows.next()) {
+                    count++;
+                }
+            } catch (IOException e) {
+                throw new FlinkRuntimeException("Could not count the rows of " + state.column(), e);
+            }
+        }
+        return count;
+    }
+
+    // ---- states and timers ---------------------------------------------------------------------
+
+    @Override
+    public <N, SV, SEV, S extends State, IS extends S> IS createOrUpdateInternalState(
+            TypeSerializer<N> namespaceSerializer,
+            StateDescriptor<S, SV> stateDesc,
+            StateSnapshotTransformFactory<SEV> snapshotTransformFactory)
+            throws Exception {
+        return createOrUpdateInternalState(
+                namespaceSerializer, stateDesc, snapshotTransformFactory, false);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public <N, SV, SEV, S extends State, IS extends S> IS createOrUpdateInternalState(
+            TypeSerializer<N> namespaceSerializer,
+            StateDescriptor<S, SV> stateDesc,
+            StateSnapshotTransformFactory<SEV> snapshotTransformFactory,
+            boolean allowFutureMetadataUpdates)
+            throws Exception {
+        return (IS)
+                registrar.createOrUpdate(
+                        namespaceSerializer,
+                        stateDesc,
+                        snapshotTransformFactory,
+                        allowFutureMetadataUpdates);
+    }
+
+    @Override
+    public <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
+            KeyGroupedInternalPriorityQueue<T> create(
+                    String stateName, TypeSerializer<T> byteOrderedElementSerializer) {
+        return create(stateName, byteOrderedElementSerializer, false);
+    }
+
+    @Override
+    public <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
+            KeyGroupedInternalPriorityQueue<T> create(
+                    String stateName,
+                    TypeSerializer<T> byteOrderedElementSerializer,
+                    boolean allowFutureMetadataUpdates) {
+        return timers.create(stateName, byteOrderedElementSerializer, allowFutureMetadataUpdates);
+    }
+
+    // ---- snapshots -----------------------------------------------------------------------------
+
+    @Override
+    public RunnableFuture<SnapshotResult<KeyedStateHandle>> snapshot(
+            long checkpointId,
+            long timestamp,
+            CheckpointStreamFactory streamFactory,
+            CheckpointOptions checkpointOptions)
+            throws Exception {
+        return runner(resources.checkpoints())
+                .snapshot(checkpointId, timestamp, streamFactory, checkpointOptions);
+    }
+
+    private <R extends SnapshotResources> SnapshotStrategyRunner<KeyedStateHandle, R> runner(
+            CheckpointStrategy<R> strategy) {
+        return new SnapshotStrategyRunner<>(
+                strategy.description(),
+                strategy,
+                cancelStreamRegistry,
+                SnapshotExecutionType.ASYNCHRONOUS);
+    }
+
+    @Override
+    public SavepointResources<K> savepoint() throws Exception {
+        CanonicalSavepoint<K> savepoint =
+                new CanonicalSavepoint<>(
+                        keyGroupRange,
+                        numberOfKeyGroups,
+                        keySerializer,
+                        keyGroupCompressionDecorator);
+        try {
+            savepoint.addStates(states.values(), resources.cursors());
+            savepoint.addQueues(timers.registered().values());
+        } catch (IOException | RuntimeException e) {
+            savepoint.release();
+            throw e;
+        }
+        return new SavepointResources<>(savepoint, SnapshotExecutionType.ASYNCHRONOUS);
+    }
+
+    @Override
+    public void notifyCheckpointComplete(long checkpointId) throws Exception {
+        resources.checkpoints().notifyCheckpointComplete(checkpointId);
+    }
+
+    @Override
+    public void notifyCheckpointAborted(long checkpointId) throws Exception {
+        resources.checkpoints().notifyCheckpointAborted(checkpointId);
+    }
+
+    /**
+     * Timers of the heap are part of canonical savepoints; all other snapshots consist of database
+     * files, so there Flink has to write them to raw keyed state.
+     */
+    @Override
+    public boolean requiresLegacySynchronousTimerSnapshots(SnapshotType checkpointType) {
+        return !(checkpointType instanceof SavepointType
+                && ((SavepointType) checkpointType).getFormatType()
+                        == SavepointFormatType.CANONICAL);
+    }
+
+    // ---- the rest ------------------------------------------------------------------------------
+
+    /** As for every backend with timers on the heap. */
+    @Override
+    public boolean isSafeToReuseKVState() {
+        return false;
+    }
+
+    @Override
+    public String getBackendTypeIdentifier() {
+        return "ferrostate";
+    }
+
+    @Override
+    public void dispose() {
+        if (disposed) {
+            return;
+        }
+        disposed = true;
+        super.dispose();
+        resources.close();
+        states.clear();
+    }
+}

@@ -1,0 +1,161 @@
+package io.ferrostate.backend;
+
+import io.ferrostate.checkpoint.CheckpointStrategy;
+import io.ferrostate.checkpoint.FullSnapshotStrategy;
+import io.ferrostate.checkpoint.IncrementalSnapshotStrategy;
+import io.ferrostate.checkpoint.SnapshotContext;
+import io.ferrostate.restore.RestoreContext;
+import io.ferrostate.restore.RestoreOperation;
+import io.ferrostate.restore.RestoreResult;
+
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.execution.CancelTaskException;
+import org.apache.flink.runtime.execution.Environment;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackendBuilder;
+import org.apache.flink.runtime.state.BackendBuildingException;
+import org.apache.flink.runtime.state.InternalKeyContextImpl;
+import org.apache.flink.runtime.state.LocalRecoveryConfig;
+import org.apache.flink.runtime.state.StateBackend.KeyedStateBackendParameters;
+import org.apache.flink.runtime.state.StreamCompressionDecorator;
+import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
+import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
+import org.apache.flink.util.IOUtils;
+
+import java.io.File;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Puts a keyed backend together: restores or creates the database, then makes what works on it. Owns
+ * the resources until the backend does; when building fails they are closed and the directory is gone.
+ */
+public final class FerrostateKeyedStateBackendBuilder<K>
+        extends AbstractKeyedStateBackendBuilder<K> {
+
+    private final String operatorIdentifier;
+    private final LocalRecoveryConfig localRecovery;
+    private final String[] databaseOptions;
+    private final BackendResources resources;
+    private final boolean incremental;
+
+    private final Map<String, RegisteredState> states = new LinkedHashMap<>();
+
+    public FerrostateKeyedStateBackendBuilder(
+            KeyedStateBackendParameters<K> parameters,
+            LatencyTrackingStateConfig latencyTracking,
+            SizeTrackingStateConfig sizeTracking,
+            StreamCompressionDecorator compression,
+            String[] databaseOptions,
+            BackendResources resources,
+            boolean incremental) {
+        super(
+                parameters.getKvStateRegistry(),
+                parameters.getKeySerializer(),
+                parameters.getEnv().getUserCodeClassLoader().asClassLoader(),
+                parameters.getNumberOfKeyGroups(),
+                parameters.getKeyGroupRange(),
+                parameters.getEnv().getExecutionConfig(),
+                parameters.getTtlTimeProvider(),
+                latencyTracking,
+                sizeTracking,
+                parameters.getStateHandles(),
+                compression,
+                parameters.getCancelStreamRegistry());
+        Environment env = parameters.getEnv();
+        this.operatorIdentifier = parameters.getOperatorIdentifier();
+        this.localRecovery = env.getTaskStateManager().createLocalRecoveryConfig();
+        this.databaseOptions = databaseOptions;
+        this.resources = resources;
+        this.incremental = incremental;
+    }
+
+    @Override
+    public FerrostateKeyedStateBackend<K> build() throws BackendBuildingException {
+        CloseableRegistry cancelRegistry = new CloseableRegistry();
+        try {
+            RestoreResult restored = restore();
+            resources.own(restored.database());
+            // Only now: restoring may have reconfigured the key serializer.
+            StateAccess<K> access =
+                    new StateAccess<>(
+                            keySerializerProvider.currentSchemaSerializer(), numberOfKeyGroups);
+            resources.own(access);
+            resources.own(checkpoints(restored));
+            FerrostateKeyedStateBackend<K> backend = backend(access, cancelRegistry);
+            logger.info("Built keyed state backend in {}.", resources.directory().directory());
+            return backend;
+        } catch (Throwable failure) {
+            IOUtils.closeQuietly(cancelRegistry);
+            resources.close();
+            throw failed(failure);
+        }
+    }
+
+    private RestoreResult restore() throws Exception {
+        DatabaseOpener opener =
+                directory -> Database.open(directory, databaseOptions, resources.memory());
+        RestoreContext<K> context =
+                new RestoreContext<>(
+                        operatorIdentifier,
+                        keyGroupRange,
+                        numberOfKeyGroups,
+                        resources.directory().directory(),
+                        resources.directory().database(),
+                        opener,
+                        states,
+                        keySerializerProvider,
+                        userCodeClassLoader,
+                        cancelStreamRegistry);
+        return new RestoreOperation<>(context, restoreStateHandles).restore();
+    }
+
+    private CheckpointStrategy<?> checkpoints(RestoreResult restored) {
+        File directory = resources.directory().directory();
+        SnapshotContext<K> context =
+                new SnapshotContext<>(
+                        restored.database(),
+                        states,
+                        keySerializerProvider.currentSchemaSerializer(),
+                        keyGroupRange,
+                        localRecovery,
+                        directory,
+                        restored.backendIdentifier(),
+                        operatorIdentifier);
+        return incremental
+                ? new IncrementalSnapshotStrategy<>(
+                        context, restored.checkpointId(), restored.sharedFiles())
+                : new FullSnapshotStrategy<>(context);
+    }
+
+    private FerrostateKeyedStateBackend<K> backend(
+            StateAccess<K> access, CloseableRegistry cancelRegistry) {
+        return new FerrostateKeyedStateBackend<>(
+                kvStateRegistry,
+                userCodeClassLoader,
+                executionConfig,
+                ttlTimeProvider,
+                latencyTrackingStateConfig,
+                sizeTrackingStateConfig,
+                cancelRegistry,
+                keyGroupCompressionDecorator,
+                new InternalKeyContextImpl<>(keyGroupRange, numberOfKeyGroups),
+                resources,
+                access,
+                states);
+    }
+
+    private BackendBuildingException failed(Throwable failure) {
+        if (cancelStreamRegistry.isClosed()) {
+            logger.info("Building the keyed state backend was cancelled.");
+            return new BackendBuildingException(
+                    "Task was cancelled", new CancelTaskException(failure));
+        }
+        if (failure instanceof BackendBuildingException) {
+            return (BackendBuildingException) failure;
+        }
+        return new BackendBuildingException(
+                "Could not build the keyed state backend of " + operatorIdentifier + ": "
+                        + failure.getMessage(),
+                failure);
+    }
+}

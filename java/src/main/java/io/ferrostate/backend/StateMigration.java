@@ -1,0 +1,125 @@
+package io.ferrostate.backend;
+
+import io.ferrostate.state.AbstractState;
+
+import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
+import org.apache.flink.api.common.typeutils.base.MapSerializer;
+import org.apache.flink.api.common.typeutils.base.MapSerializerSnapshot;
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.runtime.execution.CancelTaskException;
+import org.apache.flink.runtime.state.RegisteredKeyValueStateBackendMetaInfo;
+import org.apache.flink.runtime.state.ttl.TtlAwareSerializer;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.util.StateMigrationException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+
+/**
+ * Rewrites all values of a state into the schema of its new serializer. Keys, namespaces and user
+ * keys of maps stay as they are; a state whose user key changed is refused.
+ */
+final class StateMigration {
+
+    private static final Logger LOG = LoggerFactory.getLogger(StateMigration.class);
+
+    private final StateAccess<?> access;
+    private final Cursors cursors;
+    private final TtlTimeProvider ttlTimeProvider;
+    private final CloseableRegistry cancelRegistry;
+
+    StateMigration(
+            StateAccess<?> access,
+            Cursors cursors,
+            TtlTimeProvider ttlTimeProvider,
+            CloseableRegistry cancelRegistry) {
+        this.access = access;
+        this.cursors = cursors;
+        this.ttlTimeProvider = ttlTimeProvider;
+        this.cancelRegistry = cancelRegistry;
+    }
+
+    <N, SV> void run(
+            StateDescriptor<?, SV> descriptor,
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo,
+            AbstractState<?, N, SV> state)
+            throws Exception {
+        if (descriptor.getType() == StateDescriptor.Type.MAP) {
+            checkUserKey(metaInfo);
+        }
+        LOG.info("Migrating state '{}': its serialization format has changed.", state.name());
+        long rows = rewrite(metaInfo, state);
+        LOG.info("Migrated {} rows of state '{}'.", rows, state.name());
+    }
+
+    private <N, SV> long rewrite(
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo, AbstractState<?, N, SV> state)
+            throws Exception {
+        TtlAwareSerializer<SV, ?> prior = ttlAware(metaInfo.getPreviousStateSerializer());
+        TtlAwareSerializer<SV, ?> current = ttlAware(metaInfo.getStateSerializer());
+        DataInputDeserializer old = new DataInputDeserializer();
+        DataOutputSerializer migrated = new DataOutputSerializer(512);
+        long count = 0;
+        try (RowCursor rows = cursors.open(state.column(), false)) {
+            while (rows.next()) {
+                if (cancelRegistry.isClosed()) {
+                    throw new CancelTaskException(
+                            "The migration of state '" + state.name() + "' was cancelled.");
+                }
+                ScanPage row = rows.row();
+                old.setBuffer(row.bytes(), row.valueOffset(), row.valueLength());
+                migrated.clear();
+                state.migrateSerializedValue(old, migrated, prior, current, ttlTimeProvider);
+                write(state.column(), row, migrated);
+                count++;
+            }
+        }
+        return count;
+    }
+
+    private void write(Column column, ScanPage row, DataOutputSerializer migrated)
+            throws IOException {
+        access.startValue().write(migrated.getSharedBuffer(), 0, migrated.length());
+        access.put(column, row.bytes(), row.keyOffset(), row.keyLength());
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <SV> TtlAwareSerializer<SV, ?> ttlAware(TypeSerializer<SV> serializer) {
+        return (TtlAwareSerializer<SV, ?>) TtlAwareSerializer.wrapTtlAwareSerializer(serializer);
+    }
+
+    private static void checkUserKey(RegisteredKeyValueStateBackendMetaInfo<?, ?> metaInfo)
+            throws StateMigrationException {
+        TypeSerializerSnapshot<?> previous = metaInfo.getPreviousStateSerializerSnapshot();
+        TypeSerializer<?> current = metaInfo.getStateSerializer();
+        if (!(previous instanceof MapSerializerSnapshot) || !(current instanceof MapSerializer)) {
+            throw new StateMigrationException(
+                    "The serializers of map state '" + metaInfo.getName() + "' are not those of a"
+                            + " map: " + previous + ", " + current);
+        }
+        if (!userKeyIsUnchanged((MapSerializerSnapshot<?, ?>) previous, (MapSerializer<?, ?>) current)) {
+            throw new StateMigrationException(
+                    "The new serializer of map state '" + metaInfo.getName() + "' requires state"
+                            + " migration in order for the job to proceed, since the key schema has"
+                            + " changed. However, migration for MapState currently only allows"
+                            + " value schema evolutions.");
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <UK> boolean userKeyIsUnchanged(
+            MapSerializerSnapshot<?, ?> previous, MapSerializer<?, ?> current) {
+        TypeSerializer<UK> serializer = (TypeSerializer<UK>) current.getKeySerializer();
+        TypeSerializerSnapshot<UK> snapshot =
+                (TypeSerializerSnapshot<UK>) previous.getKeySerializerSnapshot();
+        return serializer
+                .snapshotConfiguration()
+                .resolveSchemaCompatibility(snapshot)
+                .isCompatibleAsIs();
+    }
+}

@@ -1,0 +1,137 @@
+package io.ferrostate.backend;
+
+import io.ferrostate.state.AbstractState;
+import io.ferrostate.state.SnapshotTransforms;
+import io.ferrostate.state.States;
+
+import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.api.common.typeutils.TypeSerializerSchemaCompatibility;
+import org.apache.flink.runtime.state.RegisteredKeyValueStateBackendMetaInfo;
+import org.apache.flink.runtime.state.StateSnapshotTransformer.StateSnapshotTransformFactory;
+import org.apache.flink.util.StateMigrationException;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Registers key-value states: new ones get a column family, known ones (restored or registered
+ * before) have their serializers compared and, if need be, their values migrated.
+ */
+final class StateRegistrar<K> {
+
+    private final Database database;
+    private final Map<String, RegisteredState> states;
+    private final StateAccess<K> access;
+    private final StateMigration migration;
+    private final Map<String, AbstractState<K, ?, ?>> objects = new HashMap<>();
+
+    StateRegistrar(
+            Database database,
+            Map<String, RegisteredState> states,
+            StateAccess<K> access,
+            StateMigration migration) {
+        this.database = database;
+        this.states = states;
+        this.access = access;
+        this.migration = migration;
+    }
+
+    <N, SV, SEV> AbstractState<K, N, SV> createOrUpdate(
+            TypeSerializer<N> namespaceSerializer,
+            StateDescriptor<?, SV> descriptor,
+            StateSnapshotTransformFactory<SEV> transforms,
+            boolean allowFutureMetadataUpdates)
+            throws Exception {
+        RegisteredState known = states.get(descriptor.getName());
+        RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo =
+                known == null
+                        ? newMetaInfo(namespaceSerializer, descriptor)
+                        : update(known, namespaceSerializer, descriptor);
+        if (allowFutureMetadataUpdates) {
+            metaInfo = metaInfo.withSerializerUpgradesAllowed();
+        }
+        Column column =
+                known == null ? database.column(descriptor.getName()) : known.column();
+        states.put(descriptor.getName(), new RegisteredState(metaInfo, column));
+        metaInfo.updateSnapshotTransformFactory(
+                SnapshotTransforms.of(descriptor, transforms, metaInfo.getStateSerializer()));
+        return object(descriptor, metaInfo, column);
+    }
+
+    private static <N, SV> RegisteredKeyValueStateBackendMetaInfo<N, SV> newMetaInfo(
+            TypeSerializer<N> namespaceSerializer, StateDescriptor<?, SV> descriptor) {
+        return new RegisteredKeyValueStateBackendMetaInfo<>(
+                descriptor.getType(),
+                descriptor.getName(),
+                namespaceSerializer,
+                descriptor.getSerializer());
+    }
+
+    private <N, SV> RegisteredKeyValueStateBackendMetaInfo<N, SV> update(
+            RegisteredState known,
+            TypeSerializer<N> namespaceSerializer,
+            StateDescriptor<?, SV> descriptor)
+            throws Exception {
+        RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo = keyValue(known);
+        updateNamespace(metaInfo, namespaceSerializer);
+        metaInfo.checkStateMetaInfo(descriptor);
+
+        // An incompatible serializer makes the former one inaccessible: take it before, for the text.
+        TypeSerializer<SV> previous = metaInfo.getStateSerializer();
+        TypeSerializerSchemaCompatibility<SV> compatibility =
+                metaInfo.updateStateSerializer(descriptor.getSerializer());
+        if (compatibility.isIncompatible()) {
+            throw new StateMigrationException(
+                    "The new serializer of state '" + descriptor.getName() + "' ("
+                            + descriptor.getSerializer()
+                            + ") must not be incompatible with the old one (" + previous + ").");
+        }
+        if (compatibility.isCompatibleAfterMigration()) {
+            migration.run(descriptor, metaInfo, object(descriptor, metaInfo, known.column()));
+        }
+        return metaInfo;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <N, SV> RegisteredKeyValueStateBackendMetaInfo<N, SV> keyValue(
+            RegisteredState known) throws StateMigrationException {
+        if (!(known.metaInfo() instanceof RegisteredKeyValueStateBackendMetaInfo)) {
+            throw new StateMigrationException(
+                    "State '" + known.metaInfo().getName() + "' was restored as "
+                            + known.metaInfo().getClass().getSimpleName()
+                            + " and cannot be registered as key-value state.");
+        }
+        return (RegisteredKeyValueStateBackendMetaInfo<N, SV>) known.metaInfo();
+    }
+
+    private static <N> void updateNamespace(
+            RegisteredKeyValueStateBackendMetaInfo<N, ?> metaInfo, TypeSerializer<N> serializer)
+            throws StateMigrationException {
+        TypeSerializer<N> previous = metaInfo.getNamespaceSerializer();
+        TypeSerializerSchemaCompatibility<N> compatibility =
+                metaInfo.updateNamespaceSerializer(serializer);
+        if (compatibility.isCompatibleAfterMigration() || compatibility.isIncompatible()) {
+            throw new StateMigrationException(
+                    "The new namespace serializer of state '" + metaInfo.getName() + "' ("
+                            + serializer
+                            + ") must be compatible with the old one (" + previous + ").");
+        }
+    }
+
+    /** The same object each time, so that those who hold it see later registrations. */
+    @SuppressWarnings("unchecked")
+    private <N, SV> AbstractState<K, N, SV> object(
+            StateDescriptor<?, SV> descriptor,
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo,
+            Column column) {
+        AbstractState<K, N, SV> object =
+                (AbstractState<K, N, SV>) objects.get(descriptor.getName());
+        if (object == null) {
+            object = States.create(descriptor, access);
+        }
+        object.register(descriptor, metaInfo, column);
+        objects.put(descriptor.getName(), object);
+        return object;
+    }
+}
