@@ -58,7 +58,7 @@ extern "system" fn db_open(
 }
 
 fn pairs(flat: &[String]) -> Result<impl Iterator<Item = (&str, &str)>> {
-    if flat.len() % 2 != 0 {
+    if !flat.len().is_multiple_of(2) {
         return Err(Error::invalid("options: a name without a value"));
     }
     Ok(flat.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())))
