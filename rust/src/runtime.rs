@@ -106,6 +106,27 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 #[cfg(test)]
+pub(crate) mod testing {
+    use std::sync::mpsc::{channel, RecvTimeoutError};
+    use std::time::Duration;
+
+    /// Runs a test's body and fails if it takes too long: a hang must not stop the whole run.
+    pub(crate) fn within(body: impl FnOnce() + Send + 'static) {
+        let (done, ended) = channel();
+        let thread = std::thread::spawn(move || {
+            body();
+            let _ = done.send(());
+        });
+        if ended.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            panic!("the test did not end in a minute");
+        }
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

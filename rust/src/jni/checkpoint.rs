@@ -139,7 +139,7 @@ extern "system" fn plan_snapshot(
 }
 
 fn shared_files(rows: Vec<String>) -> Result<Vec<SharedFile>> {
-    if rows.len() % LEDGER_COLUMNS != 0 {
+    if !rows.len().is_multiple_of(LEDGER_COLUMNS) {
         return Err(Error::invalid("ledger: a row without all its columns"));
     }
     rows.chunks_exact(LEDGER_COLUMNS).map(shared_file).collect()

@@ -63,3 +63,7 @@ impl Drop for DeleteUnlessKept<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "copy_test.rs"]
+mod tests;

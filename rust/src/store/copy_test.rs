@@ -1,0 +1,90 @@
+use std::io::Write as _;
+use std::process::Command;
+
+use super::*;
+use crate::checkpoint::{layout, upload};
+use crate::runtime::testing::within;
+
+#[test]
+fn copies_files_around_the_size_of_a_step() {
+    within(|| {
+        let directory = tempfile::tempdir().expect("a directory");
+        for size in [0, 1, STEP - 1, STEP, STEP + 1] {
+            let from = directory.path().join("from");
+            let to = directory.path().join(format!("to {size}"));
+            let mut file = File::create(&from).expect("created");
+            file.write_all(&vec![7; size as usize]).expect("written");
+            for durability in [Durability::Synced, Durability::Buffered] {
+                let copied = copy_new(&from, &to, durability, &Cancel::new()).expect("copied");
+                assert_eq!(copied, size);
+                assert!(fs::read(&to).expect("there") == fs::read(&from).expect("there"));
+                fs::remove_file(&to).expect("deleted");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_target_that_cannot_be_made_is_named() {
+    within(|| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let from = directory.path().join("from");
+        fs::write(&from, "bytes").expect("written");
+        let into_a_file = from.join("to");
+        let error = copy_new(&from, &into_a_file, Durability::Synced, &Cancel::new());
+        let error = error.expect_err("not a directory");
+        assert!(error.text.contains("from/to"), "{error}");
+    });
+}
+
+/// Not a test of its own: the upload that [`a20_files_and_their_directory_are_synced`] watches.
+#[test]
+fn helper_uploads() {
+    let Some(root) = std::env::var_os("FERROSTATE_TEST_UPLOAD") else { return };
+    let root = Path::new(&root);
+    let names = ["000001.sst".to_string(), "MANIFEST-000002".to_string()];
+    let uri = layout::uri(&root.join("remote")).expect("a path");
+    let uploaded = upload::upload(&root.join("local"), &names, &uri, &Cancel::new());
+    for uri in uploaded.expect("uploaded").keep() {
+        println!("object {uri}");
+    }
+}
+
+/// Needs strace; says so where there is none.
+#[test]
+fn a20_files_and_their_directory_are_synced() {
+    within(|| {
+        let root = tempfile::tempdir().expect("a directory");
+        for directory in ["local", "remote"] {
+            fs::create_dir(root.path().join(directory)).expect("made");
+        }
+        for name in ["000001.sst", "MANIFEST-000002"] {
+            fs::write(root.path().join("local").join(name), "bytes").expect("written");
+        }
+        let log = root.path().join("calls");
+        let output = Command::new("strace")
+            .args(["-f", "-y", "-e", "trace=fsync,copy_file_range,unlink", "-o"])
+            .arg(&log)
+            .arg(std::env::current_exe().expect("this test"))
+            .args(["--exact", "store::copy::tests::helper_uploads", "--nocapture"])
+            .env("FERROSTATE_TEST_UPLOAD", root.path())
+            .output();
+        let Ok(calls) = fs::read_to_string(&log) else {
+            eprintln!("not checked: strace does not run here ({output:?})");
+            return;
+        };
+        let printed = String::from_utf8(output.expect("ran").stdout).expect("UTF-8");
+        let objects = printed.split_whitespace().filter(|word| word.starts_with("file:"));
+        let objects: Vec<_> = objects.map(|uri| layout::local_path(uri).expect("ours")).collect();
+        assert_eq!(objects.len(), 2, "{printed}");
+        let synced = |path: &Path| {
+            let shown = format!("<{}>", path.display());
+            calls.lines().position(|call| call.contains("fsync(") && call.contains(&shown))
+        };
+        let directory = synced(&root.path().join("remote")).expect("the directory");
+        for object in objects {
+            assert!(synced(&object).expect("the file") < directory, "names after bytes");
+        }
+        assert!(!calls.contains("unlink("), "{calls}");
+    });
+}
