@@ -23,7 +23,7 @@ enum Backend {
             }
         }
         throw new IllegalArgumentException(
-                "--backend takes one of " + Arrays.toString(values()) + ", not " + name);
+                "no such backend: " + name + ", take one of " + Arrays.toString(values()));
     }
 
     @Override

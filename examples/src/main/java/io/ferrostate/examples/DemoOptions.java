@@ -12,6 +12,7 @@ final class DemoOptions {
                     System.lineSeparator(),
                     "usage: FlightsDemo --flights flights.csv.zip [options]",
                     "  --backend ferrostate|rocksdb|hashmap  backend under test (ferrostate)",
+                    "  --resume-on BACKEND  the cancelled job goes on there (the same backend)",
                     "  --rows N       only the first N flights (336776)",
                     "  --speed N      flights a second under test, 0 is unpaced (12000)",
                     "  --failures N   induced failures in the first run (1)",
@@ -22,6 +23,10 @@ final class DemoOptions {
 
     Path flights;
     Backend backend = Backend.FERROSTATE;
+
+    /** Null: the backend under test. */
+    Backend resumeOn;
+
     int rows = ALL_ROWS;
     int perSecond = 12_000;
     int failures = 1;
@@ -42,6 +47,10 @@ final class DemoOptions {
         return options;
     }
 
+    Backend resumeOn() {
+        return resumeOn == null ? backend : resumeOn;
+    }
+
     private void set(String name, Iterator<String> rest) {
         if (!rest.hasNext()) {
             throw new IllegalArgumentException(name + " is unknown or lacks its value");
@@ -53,6 +62,9 @@ final class DemoOptions {
                 break;
             case "--backend":
                 backend = Backend.of(value);
+                break;
+            case "--resume-on":
+                resumeOn = Backend.of(value);
                 break;
             case "--rows":
                 rows = number(name, value, 2, ALL_ROWS);

@@ -86,7 +86,7 @@ public final class FlightsDemo {
         headline("2 of 3", options.backend + ", killed " + options.failures + " x and restored");
         Path results = resultsOf("killed");
         CheckpointTable table = new CheckpointTable(console);
-        try (DemoCluster cluster = underTest(options.failures)) {
+        try (DemoCluster cluster = cluster(options.backend, options.failures)) {
             JobGraph job = job(cluster, results, options.perSecond, options.failures);
             JobRun run = submit(cluster, job, "killed", table);
             run.untilFinished();
@@ -101,15 +101,15 @@ public final class FlightsDemo {
     }
 
     private Path cancelledAndResumed() throws Exception {
-        headline("3 of 3", options.backend + ", cancelled and resumed in a new cluster");
+        headline("3 of 3", options.backend + ", cancelled and resumed in a new cluster" + elsewhere());
         Path results = resultsOf("resumed");
         CheckpointTable table = new CheckpointTable(console);
         String retained;
-        try (DemoCluster cluster = underTest(0)) {
+        try (DemoCluster cluster = cluster(options.backend, 0)) {
             JobGraph job = job(cluster, results, options.perSecond, 0);
             retained = submit(cluster, job, "to be cancelled", table).cancelAt(options.rows / 2);
         }
-        try (DemoCluster cluster = underTest(0)) {
+        try (DemoCluster cluster = cluster(options.resumeOn(), 0)) {
             JobGraph job = job(cluster, results, options.perSecond, 0);
             job.setSavepointRestoreSettings(
                     SavepointRestoreSettings.forPath(retained, false, CLAIM));
@@ -123,9 +123,12 @@ public final class FlightsDemo {
         return results;
     }
 
-    private DemoCluster underTest(int restarts) throws Exception {
-        return DemoCluster.withCheckpoints(
-                options.backend, work, options.intervalMillis, restarts);
+    private DemoCluster cluster(Backend backend, int restarts) throws Exception {
+        return DemoCluster.withCheckpoints(backend, work, options.intervalMillis, restarts);
+    }
+
+    private String elsewhere() {
+        return options.resumeOn == null ? "" : " on " + options.resumeOn;
     }
 
     private JobGraph job(DemoCluster cluster, Path results, int perSecond, int failures) {
