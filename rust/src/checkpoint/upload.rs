@@ -39,7 +39,8 @@ pub fn upload(
     target_uri: &str,
     cancel: &Cancel,
 ) -> Result<Uploaded> {
-    let store = store::open(target_uri).map_err(|error| error.context("upload a checkpoint"))?;
+    let store =
+        store::open_or_create(target_uri).map_err(|error| error.context("upload a checkpoint"))?;
     upload_to(&store, local_directory, names, target_uri, cancel)
 }
 

@@ -180,7 +180,7 @@ fn objects_that_cannot_be_deleted_are_named() {
 }
 
 #[test]
-fn a_file_or_directory_that_is_not_there_is_named() {
+fn a_file_that_is_not_there_is_named() {
     within(|| {
         let setting = setting();
         let cancel = Cancel::new();
@@ -188,11 +188,21 @@ fn a_file_or_directory_that_is_not_there_is_named() {
         let error = upload(setting.local.path(), &names, &setting.uri, &cancel).expect_err("file");
         assert_eq!(error.kind, Kind::Missing);
         assert!(error.text.contains("absent.sst"), "{error}");
-        let target = format!("{}/chk-7", setting.uri);
-        let error = upload(setting.local.path(), &setting.names, &target, &cancel);
-        let error = error.expect_err("directory");
-        assert_eq!(error.kind, Kind::Missing);
-        assert!(error.text.contains("chk-7"), "{error}");
         setting.assert_untouched("missing");
+    });
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_made_or_named() {
+    within(|| {
+        let setting = setting();
+        let cancel = Cancel::new();
+        let target = format!("{}/chk-7", setting.uri);
+        let uploaded = upload(setting.local.path(), &setting.names, &target, &cancel);
+        assert_eq!(uploaded.expect("made").uris().len(), FILES);
+        // "theirs" is a file.
+        let target = format!("{}/theirs/chk-7", setting.uri);
+        let error = upload(setting.local.path(), &setting.names, &target, &cancel);
+        assert!(error.expect_err("not a directory").text.contains("theirs/chk-7"));
     });
 }

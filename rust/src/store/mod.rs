@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 
 use crate::cancel::Cancel;
 use crate::checkpoint::layout;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How an object comes to a local file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,14 @@ pub trait Store: Debug + Send + Sync {
 
     /// Names of all objects, sorted. For tests and tools.
     fn list(&self) -> BoxFuture<'_, Result<Vec<String>>>;
+}
+
+/// As [`open`], of a directory that is made if need be, as Flink's own streams make it.
+pub fn open_or_create(directory_uri: &str) -> Result<Arc<dyn Store>> {
+    let directory = layout::local_path(directory_uri)?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|cause| Error::io("create the directory", &directory, &cause))?;
+    open(directory_uri)
 }
 
 /// The store of an existing directory, under the limiter of this process.
