@@ -140,6 +140,24 @@ mod tests {
     }
 
     #[test]
+    fn only_so_many_transfers_move_bytes_at_once() {
+        use futures::FutureExt as _;
+        testing::within(|| {
+            let cancel = Cancel::new();
+            block_on(async {
+                let mut turns = Vec::new();
+                for _ in 0..TRANSFERS_AT_ONCE {
+                    turns.push(transfer_turn(&cancel, "a transfer").await.expect("a turn"));
+                }
+                assert!(transfer_turn(&cancel, "one more").now_or_never().is_none());
+                turns.clear();
+                drop(transfer_turn(&cancel, "one more").await.expect("a turn"));
+            })
+            .expect("a runtime");
+        });
+    }
+
+    #[test]
     fn waiting_for_a_turn_ends_with_cancel() {
         let cancel = Cancel::new();
         cancel.trigger();

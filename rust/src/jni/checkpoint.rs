@@ -1,16 +1,17 @@
 //! Natives of cancel, ledger, plan, transfer, restore and local directories. No logic: arguments in,
 //! results out.
-use super::guard::{cold, hot};
+use super::guard::{cold, guarded, hot};
 use super::handle::{self, Kind};
 use super::{arrays, native, Native};
 use crate::cancel::Cancel;
 use crate::checkpoint::ledger::{Base, Origin, SharedFile, SharedLedger};
 use crate::checkpoint::plan::{plan, Action, PlannedFile, Role};
 use crate::checkpoint::{layout, live, upload as transfer};
-use crate::db::{Column, Db};
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::local::{self, Claim};
-use crate::restore::copy_range::{self as range, RangeSink, Row};
+use crate::restore::copy_range as range;
+use crate::restore::db_sink::DbSink;
 use crate::restore::download::{self as restore, Wanted};
 use jni_sys::{jboolean, jbyteArray, jclass, jlong, jlongArray, jobjectArray, jstring, JNIEnv};
 use std::path::Path;
@@ -254,28 +255,12 @@ extern "system" fn copy_range(
         let from = arrays::bytes(env, from)?.unwrap_or_default();
         let to = arrays::bytes(env, to)?;
         let cancel = handle::get::<Cancel>(cancel)?.share();
-        let mut target = Target { db: handle::get::<Db>(db)?.share(), column: None };
-        range::copy_range(Path::new(&source), &from, to.as_deref(), &mut target, &cancel)
+        let db = handle::get::<Db>(db)?.share();
+        let mut target = DbSink::new(Arc::clone(&db));
+        guarded(&db, || {
+            range::copy_range(Path::new(&source), &from, to.as_deref(), &mut target, &cancel)
+        })
     });
-}
-
-/// An open database as the target of copied rows.
-struct Target {
-    db: Arc<Db>,
-    column: Option<Column>,
-}
-
-impl RangeSink for Target {
-    fn begin_column(&mut self, name: &str) -> Result<()> {
-        self.column = Some(self.db.column(name)?);
-        Ok(())
-    }
-
-    fn put_batch(&mut self, rows: &[Row]) -> Result<()> {
-        let column =
-            self.column.as_ref().ok_or_else(|| Error::invalid("no column family begun"))?;
-        column.put_batch(rows.iter().map(|(key, value)| (&**key, &**value)))
-    }
 }
 
 // ---- local directories ----
