@@ -18,6 +18,19 @@ unsafe fn length(env: *mut JNIEnv, array: jbyteArray) -> Result<usize> {
     size(unsafe { ((**env).v1_1.GetArrayLength)(env, array) })
 }
 
+/// All of an array.
+///
+/// # Safety
+/// `array` is a live byte[].
+pub(crate) unsafe fn whole(env: *mut JNIEnv, array: jbyteArray) -> Result<Vec<u8>> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut bytes = vec![0; length(env, array)?];
+        copy_in(env, array, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
 /// # Safety
 /// `env` is the JVM's.
 #[inline]

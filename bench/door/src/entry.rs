@@ -1,15 +1,13 @@
 //! The trivial value behind the door: one key, one value, room for what is put. A get compares the
 //! key, a put compares the key and copies the value, as any store must at least.
+use crate::arrays::whole;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::guard::hot;
 use crate::handle::{self, Guard, Kind};
 use crate::{native, Native};
-use jni_sys::{jclass, jint, jlong, JNIEnv};
+use jni_sys::{jbyteArray, jclass, jint, jlong, JNIEnv};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
-
-/// The byte of which keys and values consist.
-pub(crate) const FILL: u8 = 0x2A;
 
 pub(crate) struct Entry {
     key: Vec<u8>,
@@ -33,16 +31,13 @@ impl Kind for Entry {
 }
 
 impl Entry {
-    pub(crate) fn new(key: usize, value: usize) -> Self {
-        Self {
-            key: vec![FILL; key],
-            value: vec![FILL; value],
-            cells: UnsafeCell::new(Cells {
-                put: vec![0; value],
-                key: vec![0; key],
-                value: vec![0; value],
-            }),
-        }
+    pub(crate) fn new(key: Vec<u8>, value: Vec<u8>) -> Self {
+        let cells = Cells {
+            put: vec![0; value.len()],
+            key: vec![0; key.len()],
+            value: vec![0; value.len()],
+        };
+        Self { key, value, cells: UnsafeCell::new(cells) }
     }
 
     #[inline]
@@ -100,8 +95,12 @@ pub(crate) unsafe fn trusted<'a>(address: jlong) -> &'a Entry {
     unsafe { &*std::ptr::with_exposed_provenance::<Entry>(address as usize) }
 }
 
-extern "system" fn open(env: *mut JNIEnv, _: jclass, key: jint, value: jint) -> jlong {
-    hot(env, 0, || handle::open(Arc::new(Entry::new(size(key)?, size(value)?))))
+extern "system" fn open(env: *mut JNIEnv, _: jclass, key: jbyteArray, value: jbyteArray) -> jlong {
+    hot(env, 0, || {
+        // SAFETY: the JVM passes live arrays.
+        let (key, value) = unsafe { (whole(env, key)?, whole(env, value)?) };
+        handle::open(Arc::new(Entry::new(key, value)))
+    })
 }
 
 extern "system" fn address(env: *mut JNIEnv, _: jclass, entry: jlong) -> jlong {
@@ -114,7 +113,7 @@ extern "system" fn close(env: *mut JNIEnv, _: jclass, entry: jlong) {
 
 pub(crate) fn natives() -> Vec<Native> {
     vec![
-        native!(c"entryOpen", c"(II)J", open),
+        native!(c"entryOpen", c"([B[B)J", open),
         native!(c"entryAddress", c"(J)J", address),
         native!(c"entryClose", c"(J)V", close),
     ]

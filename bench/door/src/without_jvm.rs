@@ -11,7 +11,7 @@ pub struct Handle(jlong);
 
 impl Handle {
     pub fn open() -> Option<Self> {
-        handle::open(Arc::new(Entry::new(20, 50))).ok().map(Self)
+        handle::open(Arc::new(Entry::new(vec![42; 20], vec![42; 50]))).ok().map(Self)
     }
 
     /// Looks the entry up and leaves it again: what each native does.
@@ -31,7 +31,7 @@ pub struct Plain(Arc<Entry>);
 impl Plain {
     #[must_use]
     pub fn open() -> Self {
-        Self(Arc::new(Entry::new(20, 50)))
+        Self(Arc::new(Entry::new(vec![42; 20], vec![42; 50])))
     }
 
     #[inline]
