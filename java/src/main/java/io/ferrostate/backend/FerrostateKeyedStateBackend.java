@@ -262,10 +262,10 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
 
     // ---- the rest ------------------------------------------------------------------------------
 
-    /** As for every backend with timers on the heap. */
+    /** Values are deserialized anew on each read, so that nobody else holds them. */
     @Override
     public boolean isSafeToReuseKVState() {
-        return false;
+        return true;
     }
 
     @Override

@@ -1,0 +1,64 @@
+package io.ferrostate.backend;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
+import org.apache.flink.runtime.operators.testutils.MockEnvironment;
+import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
+import org.apache.flink.runtime.query.KvStateRegistry;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
+import org.apache.flink.runtime.state.AbstractStateBackend;
+import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyedStateBackendParametersImpl;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.util.IOUtils;
+
+import java.io.IOException;
+import java.util.Arrays;
+
+/** Builds keyed backends, Ferrostate's or another, in an environment of their own as a task would. */
+public final class KeyedBackends implements AutoCloseable {
+
+    private static final long MANAGED_MEMORY = 64 << 20;
+
+    private final MockEnvironment environment;
+
+    public KeyedBackends() {
+        this.environment =
+                new MockEnvironmentBuilder().setManagedMemorySize(MANAGED_MEMORY).build();
+    }
+
+    public MockEnvironment environment() {
+        return environment;
+    }
+
+    public <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            KeyedStateHandle... handles)
+            throws IOException {
+        return backend.createKeyedStateBackend(
+                new KeyedStateBackendParametersImpl<>(
+                        environment,
+                        new JobID(),
+                        "test operator/1",
+                        keySerializer,
+                        numberOfKeyGroups,
+                        KeyGroupRange.of(0, numberOfKeyGroups - 1),
+                        new KvStateRegistry()
+                                .createTaskRegistry(
+                                        environment.getJobID(), environment.getJobVertexId()),
+                        TtlTimeProvider.DEFAULT,
+                        new UnregisteredMetricsGroup(),
+                        Arrays.asList(handles),
+                        new CloseableRegistry()));
+    }
+
+    @Override
+    public void close() {
+        IOUtils.closeQuietly(environment);
+    }
+}
