@@ -43,7 +43,7 @@ fn helper_uploads() {
     let Some(root) = std::env::var_os("FERROSTATE_TEST_UPLOAD") else { return };
     let root = Path::new(&root);
     let names = ["000001.sst".to_string(), "MANIFEST-000002".to_string()];
-    let uri = layout::uri(&root.join("remote")).expect("a path");
+    let uri = layout::uri(&root.join("made/remote")).expect("a path");
     let uploaded = upload::upload(&root.join("local"), &names, &uri, &Cancel::new());
     for uri in uploaded.expect("uploaded").keep() {
         println!("object {uri}");
@@ -55,9 +55,7 @@ fn helper_uploads() {
 fn a20_files_and_their_directory_are_synced() {
     within(|| {
         let root = tempfile::tempdir().expect("a directory");
-        for directory in ["local", "remote"] {
-            fs::create_dir(root.path().join(directory)).expect("made");
-        }
+        fs::create_dir(root.path().join("local")).expect("made");
         for name in ["000001.sst", "MANIFEST-000002"] {
             fs::write(root.path().join("local").join(name), "bytes").expect("written");
         }
@@ -81,7 +79,9 @@ fn a20_files_and_their_directory_are_synced() {
             let shown = format!("<{}>", path.display());
             calls.lines().position(|call| call.contains("fsync(") && call.contains(&shown))
         };
-        let directory = synced(&root.path().join("remote")).expect("the directory");
+        synced(root.path()).expect("the directory that got the directories made for the upload");
+        synced(&root.path().join("made")).expect("the one between");
+        let directory = synced(&root.path().join("made/remote")).expect("the directory");
         for object in objects {
             assert!(synced(&object).expect("the file") < directory, "names after bytes");
         }

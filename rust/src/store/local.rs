@@ -103,12 +103,7 @@ impl Store for LocalStore {
 
     fn settle(&self) -> BoxFuture<'_, Result<()>> {
         let directory = self.directory.clone();
-        blocking("syncing the directory", move || {
-            File::open(&directory)
-                .and_then(|directory| directory.sync_all())
-                .map_err(|cause| Error::io("sync the directory", &directory, &cause))
-        })
-        .boxed()
+        blocking("syncing the directory", move || sync_directory(&directory)).boxed()
     }
 
     fn delete<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
@@ -118,6 +113,13 @@ impl Store for LocalStore {
     fn list(&self) -> BoxFuture<'_, Result<Vec<String>>> {
         self.list_objects().boxed()
     }
+}
+
+/// Makes the names in a directory durable.
+pub(super) fn sync_directory(directory: &Path) -> Result<()> {
+    File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|cause| Error::io("sync the directory", directory, &cause))
 }
 
 fn bring(from: &Path, size: u64, to: &Path, how: Bring, cancel: &Cancel) -> Result<()> {

@@ -66,8 +66,13 @@ pub trait Store: Debug + Send + Sync {
 /// As [`open`], of a directory that is made if need be, as Flink's own streams make it.
 pub fn open_or_create(directory_uri: &str) -> Result<Arc<dyn Store>> {
     let directory = layout::local_path(directory_uri)?;
+    let absent: Vec<_> = directory.ancestors().take_while(|path| !path.exists()).collect();
     std::fs::create_dir_all(&directory)
         .map_err(|cause| Error::io("create the directory", &directory, &cause))?;
+    // A file is as durable as the way to it.
+    for parent in absent.into_iter().filter_map(Path::parent) {
+        local::sync_directory(parent)?;
+    }
     open(directory_uri)
 }
 
