@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** `make bench-door`: runs the comparisons and prints them as ratios with their spread. */
 public final class DoorBenchmarks {
@@ -25,7 +26,7 @@ public final class DoorBenchmarks {
         this.arguments = arguments;
         comparisons = new ArrayList<>();
         for (Comparison comparison : Comparisons.of(arguments.full, arguments.library.isFile())) {
-            if (comparison.title.contains(arguments.only)) {
+            if (arguments.only.matcher(comparison.title).find()) {
                 comparisons.add(comparison);
             }
         }
@@ -104,7 +105,7 @@ public final class DoorBenchmarks {
 
         private boolean full;
         private int rounds = 3;
-        private String only = "";
+        private Pattern only = Pattern.compile("");
         private File door = new File("");
         private File library = new File("");
         private Path report = Path.of("door.txt");
@@ -134,7 +135,7 @@ public final class DoorBenchmarks {
                     rounds = Integer.parseInt(value);
                     break;
                 case "--only":
-                    only = value;
+                    only = Pattern.compile(value);
                     break;
                 case "--door":
                     door = new File(value);
@@ -150,7 +151,7 @@ public final class DoorBenchmarks {
                     break;
                 default:
                     throw new IllegalArgumentException(
-                            name + ": use quick, full, --rounds=N or --only=<part of a title>");
+                            name + ": use quick, full, --rounds=N or --only=<regular expression for titles>");
             }
         }
     }
