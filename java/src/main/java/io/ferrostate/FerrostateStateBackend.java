@@ -14,7 +14,6 @@ import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.execution.Environment;
-import org.apache.flink.runtime.memory.OpaqueMemoryResource;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.AbstractManagedMemoryStateBackend;
 import org.apache.flink.runtime.state.ConfigurableStateBackend;
@@ -108,29 +107,40 @@ public class FerrostateStateBackend extends AbstractManagedMemoryStateBackend
     public <K> AbstractKeyedStateBackend<K> createKeyedStateBackend(
             KeyedStateBackendParameters<K> parameters) throws IOException {
         NativeLibrary.load();
+        BackendResources resources = acquire(parameters);
+        try {
+            return new FerrostateKeyedStateBackendBuilder<>(
+                            parameters,
+                            latencyTrackingConfigBuilder
+                                    .setMetricGroup(parameters.getMetricGroup())
+                                    .build(),
+                            sizeTrackingConfigBuilder
+                                    .setMetricGroup(parameters.getMetricGroup())
+                                    .build(),
+                            getCompressionDecorator(parameters.getEnv().getExecutionConfig()),
+                            options.forDatabase(),
+                            resources,
+                            isIncremental())
+                    .build();
+        } catch (IOException | RuntimeException e) {
+            resources.close();
+            throw e;
+        }
+    }
+
+    private BackendResources acquire(KeyedStateBackendParameters<?> parameters)
+            throws IOException {
         Environment env = parameters.getEnv();
         InstanceDirectory directory =
                 LocalDirectories.claim(options, env, parameters.getOperatorIdentifier());
-        OpaqueMemoryResource<SharedMemory> memory;
         try {
-            memory = SharedMemory.acquire(options, env, parameters.getManagedMemoryFraction());
+            return new BackendResources(
+                    directory,
+                    SharedMemory.acquire(options, env, parameters.getManagedMemoryFraction()));
         } catch (IOException | RuntimeException e) {
             directory.close();
             throw e;
         }
-        return new FerrostateKeyedStateBackendBuilder<>(
-                        parameters,
-                        latencyTrackingConfigBuilder
-                                .setMetricGroup(parameters.getMetricGroup())
-                                .build(),
-                        sizeTrackingConfigBuilder
-                                .setMetricGroup(parameters.getMetricGroup())
-                                .build(),
-                        getCompressionDecorator(env.getExecutionConfig()),
-                        options.forDatabase(),
-                        new BackendResources(directory, memory),
-                        isIncremental())
-                .build();
     }
 
     @Override

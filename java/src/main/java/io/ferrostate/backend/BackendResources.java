@@ -75,5 +75,6 @@ public final class BackendResources implements AutoCloseable {
         IOUtils.closeQuietly(access);
         IOUtils.closeQuietly(memory);
         IOUtils.closeQuietly(directory);
+        NativeLog.drain();
     }
 }

@@ -208,6 +208,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             CheckpointStreamFactory streamFactory,
             CheckpointOptions checkpointOptions)
             throws Exception {
+        NativeLog.drain();
         return runner(resources.checkpoints())
                 .snapshot(checkpointId, timestamp, streamFactory, checkpointOptions);
     }

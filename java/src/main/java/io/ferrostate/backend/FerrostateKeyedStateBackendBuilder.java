@@ -83,6 +83,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
             resources.own(checkpoints(restored));
             FerrostateKeyedStateBackend<K> backend = backend(access, cancelRegistry);
             logger.info("Built keyed state backend in {}.", resources.directory().directory());
+            NativeLog.drain();
             return backend;
         } catch (Throwable failure) {
             IOUtils.closeQuietly(cancelRegistry);
