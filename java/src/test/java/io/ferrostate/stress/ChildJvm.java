@@ -1,0 +1,80 @@
+package io.ferrostate.stress;
+
+import io.ferrostate.jni.NativeLibrary;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Another JVM on this one's class path and library, read line by line, killed where asked. */
+final class ChildJvm implements AutoCloseable {
+
+    private static final List<String> OPTIONS =
+            Arrays.asList(
+                    "-Xms128m",
+                    "-Xmx128m",
+                    "-XX:+AlwaysPreTouch",
+                    "-XX:TieredStopAtLevel=1",
+                    "--add-opens=java.base/java.util=ALL-UNNAMED",
+                    "--add-opens=java.base/java.lang=ALL-UNNAMED");
+
+    private final Process process;
+    private final BufferedReader lines;
+
+    private ChildJvm(Process process) {
+        this.process = process;
+        this.lines =
+                new BufferedReader(
+                        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    }
+
+    static ChildJvm start(Class<?> main, Path temporary, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(OPTIONS);
+        command.add("-Djava.io.tmpdir=" + temporary);
+        String library = System.getProperty(NativeLibrary.LIBRARY_PROPERTY);
+        if (library != null) {
+            command.add("-D" + NativeLibrary.LIBRARY_PROPERTY + "=" + library);
+        }
+        command.addAll(Arrays.asList("-cp", System.getProperty("java.class.path")));
+        command.add(main.getName());
+        command.addAll(Arrays.asList(arguments));
+        return new ChildJvm(
+                new ProcessBuilder(command)
+                        .redirectError(ProcessBuilder.Redirect.INHERIT)
+                        .start());
+    }
+
+    /** The next line, or null when the process has ended and all its lines were read. */
+    String line() throws IOException {
+        return lines.readLine();
+    }
+
+    /**
+     * SIGKILL: no shutdown hook runs, nothing is flushed. Through the handle, which leaves the lines
+     * that the process still said to be read.
+     */
+    void kill() {
+        process.toHandle().destroyForcibly();
+    }
+
+    int exitCode() throws InterruptedException {
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("The process has closed its output but does not end");
+        }
+        return process.exitValue();
+    }
+
+    @Override
+    public void close() throws IOException {
+        process.destroyForcibly();
+        lines.close();
+    }
+}
