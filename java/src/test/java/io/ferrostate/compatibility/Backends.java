@@ -1,0 +1,176 @@
+package io.ferrostate.compatibility;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.ferrostate.checkpoint.CheckpointFiles;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.typeutils.base.StringSerializer;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.StateBackendOptions;
+import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
+import org.apache.flink.runtime.checkpoint.CheckpointOptions;
+import org.apache.flink.runtime.checkpoint.CheckpointType;
+import org.apache.flink.runtime.checkpoint.SavepointType;
+import org.apache.flink.runtime.checkpoint.SnapshotType;
+import org.apache.flink.runtime.operators.testutils.MockEnvironment;
+import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
+import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
+import org.apache.flink.runtime.state.CheckpointStreamFactory;
+import org.apache.flink.runtime.state.FullSnapshotResources;
+import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyedStateBackendParametersImpl;
+import org.apache.flink.runtime.state.KeyedStateHandle;
+import org.apache.flink.runtime.state.SavepointResources;
+import org.apache.flink.runtime.state.SavepointSnapshotStrategy;
+import org.apache.flink.runtime.state.SharedStateRegistryImpl;
+import org.apache.flink.runtime.state.SnapshotResult;
+import org.apache.flink.runtime.state.SnapshotStrategyRunner;
+import org.apache.flink.runtime.state.StateBackend;
+import org.apache.flink.runtime.state.StateBackendLoader;
+import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.concurrent.RunnableFuture;
+
+/** Opens Ferrostate and Flink's RocksDB backend as a task would, and takes their snapshots. */
+final class Backends implements AutoCloseable {
+
+    /** The two sides, by what a user writes into {@code state.backend.type}. */
+    enum Kind {
+        FERROSTATE("io.ferrostate.FerrostateStateBackendFactory", "io.ferrostate"),
+        ROCKSDB("rocksdb", "org.apache.flink.state.rocksdb");
+
+        private final String type;
+        private final String packageName;
+
+        Kind(String type, String packageName) {
+            this.type = type;
+            this.packageName = packageName;
+        }
+
+        Kind other() {
+            return this == FERROSTATE ? ROCKSDB : FERROSTATE;
+        }
+    }
+
+    /** The kinds of snapshots that consist of keyed state. */
+    enum Snapshot {
+        INCREMENTAL(CheckpointType.CHECKPOINT),
+        FULL(CheckpointType.CHECKPOINT),
+        NATIVE_SAVEPOINT(SavepointType.savepoint(SavepointFormatType.NATIVE)),
+        CANONICAL_SAVEPOINT(SavepointType.savepoint(SavepointFormatType.CANONICAL));
+
+        private final SnapshotType type;
+
+        Snapshot(SnapshotType type) {
+            this.type = type;
+        }
+
+        private CheckpointOptions options() {
+            return new CheckpointOptions(type, CheckpointStorageLocationReference.getDefault());
+        }
+    }
+
+    private final CheckpointFiles files;
+    private final int maxParallelism;
+    private final Snapshot snapshot;
+    private final JobID jobId = new JobID();
+    private final MockEnvironment environment;
+    private final SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
+    private final CloseableRegistry streams = new CloseableRegistry();
+    private long checkpointId;
+
+    Backends(Path directory, int maxParallelism, Snapshot snapshot) throws Exception {
+        this.files = new CheckpointFiles(directory.resolve("checkpoints"), 1024);
+        this.maxParallelism = maxParallelism;
+        this.snapshot = snapshot;
+        this.environment =
+                new MockEnvironmentBuilder()
+                        .setTaskName("compatibility")
+                        .setJobID(jobId)
+                        .setMaxParallelism(maxParallelism)
+                        .setManagedMemorySize(64 << 20)
+                        .build();
+    }
+
+    AbstractKeyedStateBackend<String> open(
+            Kind kind, KeyGroupRange range, Collection<KeyedStateHandle> handles)
+            throws Exception {
+        Configuration options = new Configuration();
+        options.set(StateBackendOptions.STATE_BACKEND, kind.type);
+        options.set(
+                CheckpointingOptions.INCREMENTAL_CHECKPOINTS, snapshot != Snapshot.FULL);
+        StateBackend backend =
+                StateBackendLoader.fromApplicationOrConfigOrDefault(
+                        null,
+                        options,
+                        options,
+                        Thread.currentThread().getContextClassLoader(),
+                        null);
+        assertThat(backend.getClass().getName()).startsWith(kind.packageName);
+        return (AbstractKeyedStateBackend<String>)
+                backend.createKeyedStateBackend(
+                        new KeyedStateBackendParametersImpl<>(
+                                environment,
+                                jobId,
+                                "operator",
+                                StringSerializer.INSTANCE,
+                                maxParallelism,
+                                range,
+                                environment.getTaskKvStateRegistry(),
+                                TtlTimeProvider.DEFAULT,
+                                new UnregisteredMetricsGroup(),
+                                handles,
+                                streams));
+    }
+
+    /** A snapshot that completed, as the JobManager would hand it to a restored job. */
+    KeyedStateHandle snapshot(AbstractKeyedStateBackend<String> backend) throws Exception {
+        long id = ++checkpointId;
+        CheckpointStreamFactory location = files.location(id);
+        RunnableFuture<?> running =
+                snapshot == Snapshot.CANONICAL_SAVEPOINT
+                        ? savepoint(backend, id, location)
+                        : backend.snapshot(id, 0L, location, snapshot.options());
+        running.run();
+        KeyedStateHandle handle =
+                (KeyedStateHandle)
+                        ((SnapshotResult<?>) running.get()).getJobManagerOwnedSnapshot();
+        if (!snapshot.type.isSavepoint()) {
+            handle.registerSharedStates(registry, id);
+            registry.checkpointCompleted(id);
+        }
+        backend.notifyCheckpointComplete(id);
+        return handle;
+    }
+
+    private RunnableFuture<?> savepoint(
+            AbstractKeyedStateBackend<String> backend, long id, CheckpointStreamFactory location)
+            throws Exception {
+        SavepointResources<String> resources = backend.savepoint();
+        return new SnapshotStrategyRunner<KeyedStateHandle, FullSnapshotResources<String>>(
+                        "canonical savepoint",
+                        new SavepointSnapshotStrategy<>(resources.getSnapshotResources()),
+                        streams,
+                        resources.getPreferredSnapshotExecutionType())
+                .snapshot(id, 0L, location, snapshot.options());
+    }
+
+    @Override
+    public void close() throws IOException {
+        streams.close();
+        try {
+            registry.close();
+            environment.close();
+        } catch (Exception failure) {
+            throw new IOException(failure);
+        }
+    }
+}
