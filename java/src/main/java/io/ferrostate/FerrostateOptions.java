@@ -92,7 +92,9 @@ public final class FerrostateOptions {
                     .intType()
                     .defaultValue(4)
                     .withFallbackKeys(rocksdb("checkpoint.transfer.thread.num"))
-                    .withDescription("Files that are uploaded or downloaded at a time.");
+                    .withDescription(
+                            "Has no effect: all transfers of a process share one limit; the log says"
+                                    + " so.");
 
     public static final ConfigOption<PredefinedOptions> PREDEFINED_OPTIONS =
             key("predefined-options")

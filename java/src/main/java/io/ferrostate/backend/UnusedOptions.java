@@ -35,6 +35,11 @@ public final class UnusedOptions {
                     FerrostateOptions.TIMER_SERVICE_FACTORY.key(),
                     "Option '{}': timers are kept on the heap, the only place so far.");
         }
+        if (options.isSet(FerrostateOptions.CHECKPOINT_TRANSFER_THREAD_NUM)) {
+            once(
+                    FerrostateOptions.CHECKPOINT_TRANSFER_THREAD_NUM.key(),
+                    "Option '{}' has no effect: all transfers of a process share one limit.");
+        }
         if (options.isSet(FerrostateOptions.HIGH_PRIORITY_POOL_RATIO)) {
             once(
                     FerrostateOptions.HIGH_PRIORITY_POOL_RATIO.key(),

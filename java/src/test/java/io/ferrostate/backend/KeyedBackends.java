@@ -40,6 +40,17 @@ public final class KeyedBackends implements AutoCloseable {
             int numberOfKeyGroups,
             KeyedStateHandle... handles)
             throws IOException {
+        return create(
+                backend, keySerializer, numberOfKeyGroups, TtlTimeProvider.DEFAULT, handles);
+    }
+
+    public <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            TtlTimeProvider timeProvider,
+            KeyedStateHandle... handles)
+            throws IOException {
         return backend.createKeyedStateBackend(
                 new KeyedStateBackendParametersImpl<>(
                         environment,
@@ -51,7 +62,7 @@ public final class KeyedBackends implements AutoCloseable {
                         new KvStateRegistry()
                                 .createTaskRegistry(
                                         environment.getJobID(), environment.getJobVertexId()),
-                        TtlTimeProvider.DEFAULT,
+                        timeProvider,
                         new UnregisteredMetricsGroup(),
                         Arrays.asList(handles),
                         new CloseableRegistry()));
