@@ -1,4 +1,5 @@
-//! Link settings only: libstdc++ inside the library, and where the fast lane's RocksDB is found.
+//! Link settings only: libstdc++ inside the library, never unmapped, and where the fast lane's
+//! RocksDB is found.
 use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs, io};
@@ -17,6 +18,10 @@ fn main() {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{dir}");
     } else if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         link_libstdcxx_statically().expect("c++ -print-file-name=libstdc++.a gives the archive");
+    }
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        // The JVM unloads a library with its class loader; our threads would run in unmapped code.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }
 
