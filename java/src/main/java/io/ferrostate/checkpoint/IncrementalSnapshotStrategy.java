@@ -24,7 +24,17 @@ public final class IncrementalSnapshotStrategy<K> extends NativeSnapshotStrategy
             Collection<HandleAndLocalPath> restoredFiles) {
         super(context);
         if (restoredCheckpointId >= 0) {
-            ledger.restore(restoredCheckpointId, restoredFiles);
+            restore(restoredCheckpointId, restoredFiles);
+        }
+    }
+
+    /** Nobody closes a strategy that was not made. */
+    private void restore(long checkpointId, Collection<HandleAndLocalPath> files) {
+        try {
+            ledger.restore(checkpointId, files);
+        } catch (RuntimeException refused) {
+            ledger.close();
+            throw refused;
         }
     }
 

@@ -42,10 +42,12 @@ public final class RestoreOperation<K> {
         }
         long started = System.nanoTime();
         LOG.info(
-                "Restoring {} key groups {} from {}.",
+                "Restoring {} key groups {} from {} snapshots: {}.",
                 context.operatorIdentifier(),
                 context.keyGroupRange().prettyPrintInterval(),
-                handles);
+                handles.size(),
+                handles.stream().map(RestoreStep::nameOf).collect(Collectors.joining(", ")));
+        LOG.debug("Handles of {}: {}", context.operatorIdentifier(), handles);
         RestoreResult result =
                 handles.get(0) instanceof IncrementalKeyedStateHandle
                         ? new IncrementalRestore<>(context).restore(incrementalHandles())
@@ -88,6 +90,8 @@ public final class RestoreOperation<K> {
                         "Restore of %s failed before it began: a handle of class %s is neither"
                                 + " database files nor a canonical savepoint, or both kinds are"
                                 + " mixed. It may be of another state backend: %s",
-                        context.operatorIdentifier(), handle.getClass().getName(), handle));
+                        context.operatorIdentifier(),
+                        handle.getClass().getName(),
+                        RestoreStep.nameOf(handle)));
     }
 }

@@ -1,12 +1,17 @@
 package io.ferrostate.restore;
 
 import org.apache.flink.runtime.state.CheckpointBoundKeyedStateHandle;
+import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyGroupsStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.util.StateMigrationException;
 
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Names the step of a restore in what it throws: which operator, which snapshot, doing what. */
 final class RestoreStep {
@@ -22,9 +27,7 @@ final class RestoreStep {
      *
      * @param step what it does, as in "Restore ... failed while <i>downloading its files</i>".
      */
-    <T> T run(
-            String step, KeyedStateHandle handle, Callable<T> body)
-            throws Exception {
+    <T> T run(String step, KeyedStateHandle handle, Callable<T> body) throws Exception {
         try {
             return body.call();
         } catch (StateMigrationException
@@ -34,21 +37,43 @@ final class RestoreStep {
         } catch (Exception failure) {
             throw new IOException(
                     String.format(
-                            "Restore of %s from %s (key groups %s) failed while %s: %s"
+                            "Restore of %s from %s (key groups %s) failed while %s: %s%s"
                                     + " Nothing of the snapshot was changed.",
                             operatorIdentifier,
                             nameOf(handle),
                             handle.getKeyGroupRange().prettyPrintInterval(),
                             step,
-                            sentence(failure)),
+                            sentence(failure),
+                            origin(handle, sentence(failure))),
                     failure);
         }
     }
 
-    private static String nameOf(KeyedStateHandle handle) {
-        return handle instanceof CheckpointBoundKeyedStateHandle
-                ? "checkpoint " + ((CheckpointBoundKeyedStateHandle) handle).getCheckpointId()
-                : "a savepoint in " + handle;
+    /** Local copies are gone when somebody reads the message: says where the files come from. */
+    private static String origin(KeyedStateHandle handle, String text) {
+        if (!(handle instanceof IncrementalRemoteKeyedStateHandle)) {
+            return "";
+        }
+        IncrementalRemoteKeyedStateHandle remote = (IncrementalRemoteKeyedStateHandle) handle;
+        return Stream.concat(remote.getSharedState().stream(), remote.getPrivateState().stream())
+                .filter(file -> text.contains('/' + file.getLocalPath()))
+                .map(file -> " " + file.getLocalPath() + " is a copy of " + uriOf(file) + '.')
+                .collect(Collectors.joining());
+    }
+
+    private static String uriOf(HandleAndLocalPath file) {
+        return file.getHandle().getStreamStateHandleID().getKeyString();
+    }
+
+    /** Short: a handle's own text lists every file. */
+    static String nameOf(KeyedStateHandle handle) {
+        if (handle instanceof CheckpointBoundKeyedStateHandle) {
+            return "checkpoint " + ((CheckpointBoundKeyedStateHandle) handle).getCheckpointId();
+        }
+        return handle instanceof KeyGroupsStateHandle
+                ? "the savepoint in "
+                        + ((KeyGroupsStateHandle) handle).getStreamStateHandleID().getKeyString()
+                : "a " + handle.getClass().getSimpleName();
     }
 
     private static String sentence(Exception failure) {

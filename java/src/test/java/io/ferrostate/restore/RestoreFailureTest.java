@@ -122,6 +122,29 @@ class RestoreFailureTest {
                 .hasMessageContaining(cut.getFileName().toString());
     }
 
+    /** The files are whole by size: only reading the rows can tell. */
+    @Test
+    void aCorruptedSharedFile() throws Exception {
+        Path bad = anSstFile();
+        String name = checkpoint.getSharedState().get(0).getLocalPath();
+        byte[] bytes = Files.readAllBytes(bad);
+        for (int at = 100; at < 1000; at++) {
+            bytes[at] ^= 0x55;
+        }
+        Files.write(bad, bytes);
+        assertRestoreFails(KeyGroupRange.of(0, 3), checkpoint)
+                .hasMessageContaining("checkpoint 7")
+                .hasMessageContaining("copying key groups")
+                .hasMessageContaining(name + " is a copy of file:")
+                .hasMessageContaining(bad.getFileName().toString());
+        try (BackendFixture backend =
+                BackendFixture.restored(directory.resolve("second"), ALL, checkpoint)) {
+            assertThatThrownBy(() -> backend.has(1, 1))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining(name);
+        }
+    }
+
     @Test
     void aCorruptedManifest() throws Exception {
         for (HandleAndLocalPath file : checkpoint.getPrivateState()) {
