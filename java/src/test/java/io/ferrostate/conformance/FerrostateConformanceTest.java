@@ -14,4 +14,10 @@ class FerrostateConformanceTest extends KeyedStateConformance<FerrostateStateBac
                 .setLocalDirectories(localDirectory().toString())
                 .configure(new Configuration(), getClass().getClassLoader());
     }
+
+    /** As for Flink's RocksDB backend with timers on the heap, which hold on to key objects. */
+    @Override
+    protected boolean isSafeToReuseKVState() {
+        return false;
+    }
 }

@@ -42,10 +42,11 @@ abstract class KeyedStateConformance<B extends AbstractStateBackend>
     @Parameters(name = "incremental={0}, storage={1}")
     public static List<Object[]> variants() {
         return Arrays.asList(
-                new Object[] {true, Storage.JOB_MANAGER},
-                new Object[] {true, Storage.FILE_SYSTEM},
-                new Object[] {false, Storage.JOB_MANAGER},
-                new Object[] {false, Storage.FILE_SYSTEM});
+                        new Object[] {true, Storage.FILE_SYSTEM},
+                        new Object[] {true, Storage.JOB_MANAGER},
+                        new Object[] {false, Storage.FILE_SYSTEM},
+                        new Object[] {false, Storage.JOB_MANAGER})
+                .subList(0, Integer.getInteger("ferrostate.test.variants", 4));
     }
 
     @Override
@@ -71,11 +72,6 @@ abstract class KeyedStateConformance<B extends AbstractStateBackend>
 
     @Override
     protected final boolean supportsAsynchronousSnapshots() {
-        return true;
-    }
-
-    @Override
-    protected final boolean isSafeToReuseKVState() {
         return true;
     }
 }

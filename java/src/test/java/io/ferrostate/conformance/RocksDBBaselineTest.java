@@ -20,4 +20,10 @@ class RocksDBBaselineTest extends KeyedStateConformance<EmbeddedRocksDBStateBack
         backend.setDbStoragePath(localDirectory().toString());
         return backend;
     }
+
+    /** Its timers are in the database. */
+    @Override
+    protected boolean isSafeToReuseKVState() {
+        return true;
+    }
 }
