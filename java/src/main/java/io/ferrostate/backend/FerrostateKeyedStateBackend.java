@@ -25,6 +25,7 @@ import org.apache.flink.runtime.state.SnapshotExecutionType;
 import org.apache.flink.runtime.state.SnapshotResources;
 import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.SnapshotStrategyRunner;
+import org.apache.flink.runtime.state.StateBackendLoader;
 import org.apache.flink.runtime.state.StateSnapshotTransformer.StateSnapshotTransformFactory;
 import org.apache.flink.runtime.state.StreamCompressionDecorator;
 import org.apache.flink.runtime.state.InternalKeyContext;
@@ -263,15 +264,22 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
 
     // ---- the rest ------------------------------------------------------------------------------
 
-    /** Values are deserialized anew on each read, so that nobody else holds them. */
+    /**
+     * Timers of the heap hold the key objects that they are registered with: table operators that
+     * reuse those objects when this returns true would change the keys of waiting timers.
+     */
     @Override
     public boolean isSafeToReuseKVState() {
-        return true;
+        return false;
     }
 
+    /**
+     * Table operators choose by this name: for RocksDB they iterate maps in the order of the bytes
+     * and stop early, which holds here too.
+     */
     @Override
     public String getBackendTypeIdentifier() {
-        return "ferrostate";
+        return StateBackendLoader.ROCKSDB_STATE_BACKEND_NAME;
     }
 
     @Override
