@@ -37,7 +37,8 @@ baseline:
 
 bench:
 	@scripts/install-tools build
-	@scripts/bench
+	@bench/run door quick
+	@bench/run handles
 
 clean-local:
 	rm -rf target java/build examples/build bench/build build .gradle
