@@ -2,7 +2,7 @@
 GRADLE = gradle --console=plain -q
 SHELL = bash
 .SHELLFLAGS = -euo pipefail -c
-.PHONY: help demo jar test lint baseline bench clean-local
+.PHONY: help demo jar test lint baseline bench bench-door clean-local
 
 help:
 	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
@@ -11,6 +11,7 @@ help:
 	@echo 'make lint         formatting and lints of Rust and Java'
 	@echo 'make baseline     Flink'\''s own tests on Flink'\''s RocksDB backend, for comparison'
 	@echo 'make bench        microbenchmarks'
+	@echo 'make bench-door   those of the JNI door, as ratios (4 minutes; docs/decisions/0002-jni-door.md)'
 	@echo 'make clean-local  removes what this clone built; the caches of the machine stay'
 
 demo:
@@ -35,10 +36,12 @@ baseline:
 	@$(GRADLE) :java:rocksdbBaseline
 	@scripts/summary java/build/junit
 
-bench:
+bench: bench-door
+	@bench/run handles
+
+bench-door:
 	@scripts/install-tools build
 	@bench/run door quick
-	@bench/run handles
 
 clean-local:
 	rm -rf target java/build examples/build bench/build build .gradle

@@ -57,7 +57,7 @@ final class Comparisons {
         if (all) {
             get.add("page, no catch_unwind", type, "getPageUncaught", "size", size);
             get.add("page, no checked handle either", type, "getPageTrusted", "size", size);
-            get.add("page, copied in and out by Java", type, "getPageCopied", "size", size);
+            get.add("page, bulk copies in and out by Java", type, "getPageCopied", "size", size);
         }
         get.add("regions of the caller's arrays", type, "getRegion", "size", size);
         get.add("critical arrays", type, "getCritical", "size", size);
@@ -78,7 +78,7 @@ final class Comparisons {
         Class<?> type = CrossingBenchmark.class;
         Comparison put = start("put, crossing only, key of 20 bytes, value of " + size);
         put.add("page (the door)", type, "putPage", "size", size);
-        put.add("page, copied in by Java", type, "putPageCopied", "size", size);
+        put.add("page, bulk copies in by Java", type, "putPageCopied", "size", size);
         put.add("regions of the caller's arrays", type, "putRegion", "size", size);
         put.add("critical arrays", type, "putCritical", "size", size);
         put.add("arrays", type, "putArray", "size", size);
@@ -102,16 +102,17 @@ final class Comparisons {
 
     private void roundTrip(Sample sample, String mixed) {
         Class<?> type = RoundTripBenchmark.class;
-        String how = "true".equals(mixed) ? "serializers as in a job" : "serializers used for this only";
+        String how = "true".equals(mixed) ? "as in a job" : "used for this only";
+        String[] parameters = {"sample", sample.name(), "mixed", mixed};
         for (String access : new String[] {"read", "write"}) {
-            Comparison trip = start(access + ", serializing included, " + sample + ", " + how);
-            trip.add("page (the door)", type, access + "Page", "sample", sample.name(), "mixed", mixed);
-            trip.add("page, copied by Java", type, access + "PageCopied", "sample", sample.name(), "mixed", mixed);
-            trip.add("regions", type, access + "Region", "sample", sample.name(), "mixed", mixed);
+            Comparison trip = start(access + " with serializers, " + sample + ", " + how);
+            trip.add("page, serialized in place", type, access + "Page", parameters);
+            trip.add("page, one bulk copy by Java", type, access + "PageCopied", parameters);
+            trip.add("regions of arrays", type, access + "Region", parameters);
             if (full) {
-                trip.add("critical", type, access + "Critical", "sample", sample.name(), "mixed", mixed);
+                trip.add("critical arrays", type, access + "Critical", parameters);
             }
-            trip.add("new arrays", type, access + "Array", "sample", sample.name(), "mixed", mixed);
+            trip.add("new arrays", type, access + "Array", parameters);
         }
     }
 
@@ -121,10 +122,10 @@ final class Comparisons {
             for (String mixed : new String[] {"false", "true"}) {
                 String[] parameters = {"sample", sample.name(), "mixed", mixed};
                 String what = sample + ("true".equals(mixed) ? ", as in a job" : ", used for this only");
-                start("serialize a value, " + what)
+                start("serialize alone, " + what)
                         .add("to the page", type, "serializeToPage", parameters)
                         .add("to an array", type, "serializeToArray", parameters);
-                start("deserialize a value, " + what)
+                start("deserialize alone, " + what)
                         .add("from the page", type, "deserializeFromPage", parameters)
                         .add("from an array", type, "deserializeFromArray", parameters);
             }
@@ -137,9 +138,13 @@ final class Comparisons {
             String where = "true".equals(flushed) ? "cached file" : "memtable";
             for (String operation : new String[] {"getHit", "getMiss", "put", "merge", "scan10"}) {
                 start("database, " + operation + ", " + where)
-                        .add("Ferrostate", type, operation, "engine", "FERROSTATE", "flushed", flushed)
-                        .add("RocksDB's JNI", type, operation, "engine", "ROCKSDB", "flushed", flushed);
+                        .add("Ferrostate", type, operation, with(Engine.FERROSTATE, flushed))
+                        .add("RocksDB's JNI", type, operation, with(Engine.ROCKSDB, flushed));
             }
         }
+    }
+
+    private static String[] with(Engine engine, String flushed) {
+        return new String[] {"engine", engine.name(), "flushed", flushed};
     }
 }

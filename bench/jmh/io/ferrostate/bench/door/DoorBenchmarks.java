@@ -104,7 +104,7 @@ public final class DoorBenchmarks {
     private static final class Arguments {
 
         private boolean full;
-        private int rounds = 3;
+        private int rounds = 2;
         private Pattern only = Pattern.compile("");
         private File door = new File("");
         private File library = new File("");
@@ -129,7 +129,7 @@ public final class DoorBenchmarks {
                     break;
                 case "full":
                     full = true;
-                    rounds = 5;
+                    rounds = 3;
                     break;
                 case "--rounds":
                     rounds = Integer.parseInt(value);
