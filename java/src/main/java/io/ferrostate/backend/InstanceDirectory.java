@@ -22,6 +22,8 @@ public final class InstanceDirectory implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(InstanceDirectory.class);
 
+    private static final int OPERATOR_LENGTH = 120;
+
     /** Name that the library gives the lock of a claim. */
     private static final String LOCK = ".ferrostate-lock";
 
@@ -49,7 +51,7 @@ public final class InstanceDirectory implements AutoCloseable {
                 new File(
                         root,
                         "job_" + jobId
-                                + "_op_" + operatorIdentifier.replaceAll("[^a-zA-Z0-9\\-]", "_")
+                                + "_op_" + fileName(operatorIdentifier)
                                 + "_uuid_" + UUID.randomUUID());
         long claim;
         try {
@@ -58,6 +60,12 @@ public final class InstanceDirectory implements AutoCloseable {
             throw unusable(root, configured, e.getMessage(), e);
         }
         return new InstanceDirectory(directory, claim);
+    }
+
+    /** The identifier as part of a file name, which may have 255 bytes altogether. */
+    private static String fileName(String operatorIdentifier) {
+        String safe = operatorIdentifier.replaceAll("[^a-zA-Z0-9\\-]", "_");
+        return safe.substring(0, Math.min(safe.length(), OPERATOR_LENGTH));
     }
 
     /** Throws unless databases can be put into a root, which is created when absent. */

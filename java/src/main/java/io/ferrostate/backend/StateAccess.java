@@ -9,14 +9,13 @@ import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.runtime.state.CompositeKeySerializationUtils;
 
 import java.io.IOException;
-import java.util.Arrays;
 
 /**
  * How the states of one backend reach its database: the key lies in one page, the value in another,
- * and the calls carry lengths only. What the bytes mean is the states' business. For the task's
- * thread only.
+ * and the calls carry lengths only. What the bytes mean is the states' business.
  *
- * <p>One value at a time: what {@link #get} read and what {@link #startValue} wrote shares a page.
+ * <p>One value at a time: what {@link #get} read and what {@link #startValue} wrote shares a page. All
+ * between building a key and the end of the call stands between {@link #enter} and {@link #exit}.
  */
 public final class StateAccess<K> implements AutoCloseable {
 
@@ -35,6 +34,8 @@ public final class StateAccess<K> implements AutoCloseable {
     private final KeyBuilder<K> keys;
     private final PageOutput valueOutput = new PageOutput(valuePage);
     private final PageInput valueInput = new PageInput();
+
+    private final UseGuard guard = new UseGuard();
 
     /** Length of the value read last. */
     private int valueLength;
@@ -59,10 +60,24 @@ public final class StateAccess<K> implements AutoCloseable {
                 numberOfKeyGroups);
     }
 
+    /** Begins a use of the pages; throws while another thread uses them and after the end. */
+    public void enter() {
+        guard.enter();
+    }
+
+    public void exit() {
+        guard.exit();
+    }
+
     // ---- keys: all return the length of the key that now lies in the key page -------------------
 
     public void setKey(K key, int keyGroup) throws IOException {
-        keys.setKey(key, keyGroup);
+        guard.enter();
+        try {
+            keys.setKey(key, keyGroup);
+        } finally {
+            guard.exit();
+        }
     }
 
     public void namespaceChanged(Object namespace) {
@@ -220,8 +235,10 @@ public final class StateAccess<K> implements AutoCloseable {
         return entries;
     }
 
+    /** Waits for a use that is going on. */
     @Override
     public void close() {
+        guard.close();
         keyPage.close();
         valuePage.close();
         scanPage.close();

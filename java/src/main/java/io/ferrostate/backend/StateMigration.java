@@ -84,8 +84,13 @@ final class StateMigration {
 
     private void write(Column column, ScanPage row, DataOutputSerializer migrated)
             throws IOException {
-        access.startValue().write(migrated.getSharedBuffer(), 0, migrated.length());
-        access.put(column, row.bytes(), row.keyOffset(), row.keyLength());
+        access.enter();
+        try {
+            access.startValue().write(migrated.getSharedBuffer(), 0, migrated.length());
+            access.put(column, row.bytes(), row.keyOffset(), row.keyLength());
+        } finally {
+            access.exit();
+        }
     }
 
     @SuppressWarnings("unchecked")

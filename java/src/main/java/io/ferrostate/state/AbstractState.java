@@ -93,7 +93,7 @@ public abstract class AbstractState<K, N, V> implements InternalKvState<K, N, V>
     @Override
     public void clear() {
         try {
-            access.delete(column, key());
+            delete();
         } catch (IOException e) {
             throw failed("clear", e);
         }
@@ -134,6 +134,27 @@ public abstract class AbstractState<K, N, V> implements InternalKvState<K, N, V>
 
     final <UK> int key(UK userKey, TypeSerializer<UK> userKeySerializer) throws IOException {
         return access.key(namespace, namespaceSerializer, userKey, userKeySerializer);
+    }
+
+    /** Deletes the row of the current key and namespace. */
+    final void delete() throws IOException {
+        access.enter();
+        try {
+            access.delete(column, key());
+        } finally {
+            access.exit();
+        }
+    }
+
+    /** Stores a value in the row of the current key and namespace. */
+    final <T> void put(T value, TypeSerializer<T> serializer) throws IOException {
+        access.enter();
+        try {
+            serializer.serialize(value, access.startValue());
+            access.put(column, key());
+        } finally {
+            access.exit();
+        }
     }
 
     final V defaultValue() {

@@ -24,14 +24,18 @@ abstract class AppendingState<K, N, IN, SV, OUT> extends AbstractState<K, N, SV>
 
     @Override
     public SV getInternal() throws IOException {
-        PageInput stored = access.get(column, key());
-        return stored == null ? null : valueSerializer.deserialize(stored);
+        access.enter();
+        try {
+            PageInput stored = access.get(column, key());
+            return stored == null ? null : valueSerializer.deserialize(stored);
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
     public void updateInternal(SV valueToStore) throws IOException {
-        valueSerializer.serialize(valueToStore, access.startValue());
-        access.put(column, key());
+        put(valueToStore, valueSerializer);
     }
 
     @Override
@@ -57,7 +61,7 @@ abstract class AppendingState<K, N, IN, SV, OUT> extends AbstractState<K, N, SV>
     private SV take() throws IOException {
         SV value = getInternal();
         if (value != null) {
-            access.delete(column, key());
+            delete();
         }
         return value;
     }

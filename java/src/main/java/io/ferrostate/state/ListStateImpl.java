@@ -54,10 +54,16 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
 
     @Override
     public List<V> getInternal() throws IOException {
-        PageInput stored = access.get(column, key());
-        if (stored == null) {
-            return null;
+        access.enter();
+        try {
+            PageInput stored = access.get(column, key());
+            return stored == null ? null : read(stored);
+        } finally {
+            access.exit();
         }
+    }
+
+    private List<V> read(PageInput stored) throws IOException {
         List<V> elements = new ArrayList<>();
         while (stored.available() > 0) {
             elements.add(elementSerializer.deserialize(stored));
@@ -69,16 +75,27 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
     @Override
     public void add(V value) throws IOException {
         Preconditions.checkNotNull(value, "You cannot add null to a ListState.");
-        elementSerializer.serialize(value, access.startValue());
-        access.merge(column, key());
+        access.enter();
+        try {
+            elementSerializer.serialize(value, access.startValue());
+            access.merge(column, key());
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
     public void addAll(List<V> values) throws IOException {
         Preconditions.checkNotNull(values, "List of values to add cannot be null.");
-        if (!values.isEmpty()) {
+        if (values.isEmpty()) {
+            return;
+        }
+        access.enter();
+        try {
             write(values);
             access.merge(column, key());
+        } finally {
+            access.exit();
         }
     }
 
@@ -91,10 +108,15 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
     public void updateInternal(List<V> values) throws IOException {
         Preconditions.checkNotNull(values, "List of values to add cannot be null.");
         if (values.isEmpty()) {
-            access.delete(column, key());
-        } else {
+            delete();
+            return;
+        }
+        access.enter();
+        try {
             write(values);
             access.put(column, key());
+        } finally {
+            access.exit();
         }
     }
 
@@ -103,17 +125,27 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
         if (sources == null || sources.isEmpty()) {
             return;
         }
-        for (N source : sources) {
-            if (source != null) {
-                setCurrentNamespace(source);
-                if (access.get(column, key()) != null) {
-                    access.delete(column, key());
-                    setCurrentNamespace(target);
-                    access.mergeValueRead(column, key());
+        access.enter();
+        try {
+            for (N source : sources) {
+                if (source != null) {
+                    append(source, target);
                 }
             }
+        } finally {
+            access.exit();
         }
         setCurrentNamespace(target);
+    }
+
+    /** Moves the list of one namespace to the end of another's, as one operand. */
+    private void append(N source, N target) throws IOException {
+        setCurrentNamespace(source);
+        if (access.get(column, key()) != null) {
+            access.delete(column, key());
+            setCurrentNamespace(target);
+            access.mergeValueRead(column, key());
+        }
     }
 
     private void write(List<V> values) throws IOException {

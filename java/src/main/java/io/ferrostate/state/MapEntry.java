@@ -66,21 +66,27 @@ final class MapEntry<K, UK, UV> implements Map.Entry<UK, UV> {
             throw new IllegalStateException("The value has already been deleted.");
         }
         UV former = getValue();
+        state.access().enter();
         try {
             state.writeValue(value);
             state.access().put(state.column(), bytes, keyOffset, keyLength);
         } catch (IOException e) {
             throw state.failed("update", e);
+        } finally {
+            state.access().exit();
         }
         userValue = value;
         return former;
     }
 
     void remove() {
+        state.access().enter();
         try {
             state.access().delete(state.column(), bytes, keyOffset, keyLength);
         } catch (IOException e) {
             throw state.failed("remove an entry of", e);
+        } finally {
+            state.access().exit();
         }
         removed = true;
         userValue = null;

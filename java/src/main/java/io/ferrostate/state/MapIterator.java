@@ -58,11 +58,14 @@ abstract class MapIterator<K, UK, UV, T> implements Iterator<T> {
     }
 
     private ScanPage scan(byte[] from, int offset, int length, boolean afterFrom) {
+        state.access().enter();
         try {
             return state.access()
                     .scan(state.column(), from, offset, length, prefix.length, afterFrom);
         } catch (IOException e) {
             throw state.failed("iterate", e);
+        } finally {
+            state.access().exit();
         }
     }
 }

@@ -52,17 +52,25 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
 
     @Override
     public UV get(UK userKey) throws IOException {
-        PageInput stored = access.get(column, key(userKey, userKeySerializer));
-        if (stored == null || stored.readBoolean()) {
-            return null;
+        access.enter();
+        try {
+            PageInput stored = access.get(column, key(userKey, userKeySerializer));
+            boolean isNull = stored == null || stored.readBoolean();
+            return isNull ? null : userValueSerializer.deserialize(stored);
+        } finally {
+            access.exit();
         }
-        return userValueSerializer.deserialize(stored);
     }
 
     @Override
     public void put(UK userKey, UV userValue) throws IOException {
-        writeValue(userValue);
-        access.put(column, key(userKey, userKeySerializer));
+        access.enter();
+        try {
+            writeValue(userValue);
+            access.put(column, key(userKey, userKeySerializer));
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
@@ -77,29 +85,45 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
 
     @Override
     public void remove(UK userKey) throws IOException {
-        access.delete(column, key(userKey, userKeySerializer));
+        access.enter();
+        try {
+            access.delete(column, key(userKey, userKeySerializer));
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
     public boolean contains(UK userKey) throws IOException {
-        return access.contains(column, key(userKey, userKeySerializer));
+        access.enter();
+        try {
+            return access.contains(column, key(userKey, userKeySerializer));
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
     public boolean isEmpty() {
+        access.enter();
         try {
             return !access.containsPrefix(column, key());
         } catch (IOException e) {
             throw failed("read", e);
+        } finally {
+            access.exit();
         }
     }
 
     @Override
     public void clear() {
+        access.enter();
         try {
             access.deletePrefix(column, key());
         } catch (IOException e) {
             throw failed("clear", e);
+        } finally {
+            access.exit();
         }
     }
 
@@ -144,10 +168,13 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
 
     /** The rows of the current key and namespace share these bytes. */
     private byte[] prefix() {
+        access.enter();
         try {
             return access.copyKey(key());
         } catch (IOException e) {
             throw failed("iterate", e);
+        } finally {
+            access.exit();
         }
     }
 

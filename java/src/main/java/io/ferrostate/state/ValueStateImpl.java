@@ -17,17 +17,21 @@ final class ValueStateImpl<K, N, V> extends AbstractState<K, N, V>
 
     @Override
     public V value() throws IOException {
-        PageInput stored = access.get(column, key());
-        return stored == null ? defaultValue() : valueSerializer.deserialize(stored);
+        access.enter();
+        try {
+            PageInput stored = access.get(column, key());
+            return stored == null ? defaultValue() : valueSerializer.deserialize(stored);
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
     public void update(V value) throws IOException {
         if (value == null) {
-            access.delete(column, key());
-            return;
+            delete();
+        } else {
+            put(value, valueSerializer);
         }
-        valueSerializer.serialize(value, access.startValue());
-        access.put(column, key());
     }
 }
