@@ -18,6 +18,8 @@ import static org.apache.flink.core.execution.RecoveryClaimMode.CLAIM;
  */
 public final class FlightsDemo {
 
+    private static final int NO_LIMIT = 0;
+
     private final DemoOptions options;
     private final Path work;
     private final Console console;
@@ -77,7 +79,7 @@ public final class FlightsDemo {
     private void reference() throws Exception {
         headline("1 of 3", "hashmap, without failures");
         try (DemoCluster cluster = DemoCluster.withoutCheckpoints(Backend.HASHMAP, work)) {
-            JobGraph job = job(cluster, expected, 0, 0);
+            JobGraph job = job(cluster, expected, NO_LIMIT, options.rows, 0);
             submit(cluster, job, "expected", new CheckpointTable(console)).untilFinished();
         }
     }
@@ -85,15 +87,15 @@ public final class FlightsDemo {
     private Path killedAndRestored() throws Exception {
         headline("2 of 3", options.backend + ", killed " + options.failures + " x and restored");
         Path results = resultsOf("killed");
+        int firstKill = options.rows / (options.failures + 1);
         CheckpointTable table = new CheckpointTable(console);
         try (DemoCluster cluster = cluster(options.backend, options.failures)) {
-            JobGraph job = job(cluster, results, options.perSecond, options.failures);
+            JobGraph job = job(cluster, results, options.perSecond, firstKill, options.failures);
             JobRun run = submit(cluster, job, "killed", table);
             run.untilFinished();
             if (run.restores() != options.failures) {
                 throw new IllegalStateException(
-                        "Restored " + run.restores() + " times, not " + options.failures
-                                + ": the job was too short to be killed, raise --rows");
+                        "Restored " + run.restores() + " times, not " + options.failures);
             }
         }
         table.summary();
@@ -101,16 +103,19 @@ public final class FlightsDemo {
     }
 
     private Path cancelledAndResumed() throws Exception {
-        headline("3 of 3", options.backend + ", cancelled and resumed in a new cluster" + elsewhere());
+        headline(
+                "3 of 3",
+                options.backend + ", cancelled and resumed in a new cluster" + elsewhere());
         Path results = resultsOf("resumed");
         CheckpointTable table = new CheckpointTable(console);
+        int half = options.rows / 2;
         String retained;
         try (DemoCluster cluster = cluster(options.backend, 0)) {
-            JobGraph job = job(cluster, results, options.perSecond, 0);
-            retained = submit(cluster, job, "to be cancelled", table).cancelAt(options.rows / 2);
+            JobGraph job = job(cluster, results, options.perSecond, half, 0);
+            retained = submit(cluster, job, "to be cancelled", table).cancelAt(half);
         }
         try (DemoCluster cluster = cluster(options.resumeOn(), 0)) {
-            JobGraph job = job(cluster, results, options.perSecond, 0);
+            JobGraph job = job(cluster, results, options.perSecond, options.rows, 0);
             job.setSavepointRestoreSettings(
                     SavepointRestoreSettings.forPath(retained, false, CLAIM));
             JobRun run = submit(cluster, job, "resumed", table);
@@ -131,10 +136,11 @@ public final class FlightsDemo {
         return options.resumeOn == null ? "" : " on " + options.resumeOn;
     }
 
-    private JobGraph job(DemoCluster cluster, Path results, int perSecond, int failures) {
+    private JobGraph job(
+            DemoCluster cluster, Path results, int perSecond, int holdAt, int failures) {
         String flights = options.flights.toString();
         return new FlightsJob(
-                        new FlightsSource(flights, options.rows, perSecond),
+                        new FlightsSource(flights, options.rows, perSecond, holdAt),
                         new InducedFailure(failures, options.rows),
                         results)
                 .graph(cluster.configuration());

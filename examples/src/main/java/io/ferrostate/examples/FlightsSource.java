@@ -16,7 +16,8 @@ import java.util.List;
 /**
  * The first {@code rows} flights as a bounded, replayable source: one split a reader, dealt out row
  * by row so that all readers advance through the year together, at no more than {@code perSecond}
- * flights a second in total (0: as fast as it goes).
+ * flights a second in total (0: as fast as it goes). At row {@code holdAt} the readers wait for a
+ * checkpoint.
  */
 final class FlightsSource implements Source<Flight, FlightsSplit, Collection<FlightsSplit>> {
 
@@ -25,11 +26,13 @@ final class FlightsSource implements Source<Flight, FlightsSplit, Collection<Fli
     private final String path;
     private final int rows;
     private final int perSecond;
+    private final int holdAt;
 
-    FlightsSource(String path, int rows, int perSecond) {
+    FlightsSource(String path, int rows, int perSecond, int holdAt) {
         this.path = path;
         this.rows = rows;
         this.perSecond = perSecond;
+        this.holdAt = holdAt;
     }
 
     @Override
@@ -39,7 +42,8 @@ final class FlightsSource implements Source<Flight, FlightsSplit, Collection<Fli
 
     @Override
     public SourceReader<Flight, FlightsSplit> createReader(SourceReaderContext context) {
-        return new PacedReader(context, (double) perSecond / context.currentParallelism());
+        double share = (double) perSecond / context.currentParallelism();
+        return new PacedReader(context, share, holdAt);
     }
 
     @Override

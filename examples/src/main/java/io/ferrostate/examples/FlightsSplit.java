@@ -49,6 +49,11 @@ final class FlightsSplit implements IteratorSourceSplit<Flight, FlightsSplit.Row
             this.position = position;
         }
 
+        /** The row of the next flight. */
+        int position() {
+            return position;
+        }
+
         @Override
         public boolean hasNext() {
             return position < end;

@@ -46,7 +46,7 @@ class FlightsDemoTest {
     private boolean demo(String... arguments) throws Exception {
         List<String> all = new ArrayList<>(Arrays.asList(arguments));
         all.addAll(Arrays.asList("--flights", System.getProperty("ferrostate.flights")));
-        all.addAll(Arrays.asList("--rows", "30000", "--speed", "6000", "--interval", "200"));
+        all.addAll(Arrays.asList("--rows", "20000", "--speed", "6000", "--interval", "200"));
         all.addAll(Arrays.asList("--keep", work.toString()));
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
         boolean identical = FlightsDemo.run(DemoOptions.parse(all), new Console(out, false));
