@@ -18,7 +18,12 @@ import java.io.IOException;
 public final class SharedMemory implements AutoCloseable {
 
     private static final String MANAGED = "state-ferrostate-managed-memory";
-    private static final String FIXED = "state-ferrostate-fixed-slot-memory";
+    private static final String PER_SLOT = "state-ferrostate-fixed-slot-memory";
+
+    /** In a job's jar each class loader has a library, and so a memory, of its own. */
+    private static final String PER_TASK_MANAGER =
+            "state-ferrostate-fixed-tm-memory-"
+                    + System.identityHashCode(SharedMemory.class.getClassLoader());
 
     private final long handle;
 
@@ -45,7 +50,7 @@ public final class SharedMemory implements AutoCloseable {
         try {
             if (perSlot != null) {
                 return env.getMemoryManager()
-                        .getExternalSharedMemoryResource(FIXED, allocate, perSlot.getBytes());
+                        .getExternalSharedMemoryResource(PER_SLOT, allocate, perSlot.getBytes());
             }
             if (options.get(FerrostateOptions.USE_MANAGED_MEMORY)) {
                 return env.getMemoryManager()
@@ -73,10 +78,11 @@ public final class SharedMemory implements AutoCloseable {
         SharedResources resources = env.getSharedResources();
         Object lease = new Object();
         SharedResources.ResourceAndSize<SharedMemory> shared =
-                resources.getOrAllocateSharedResource(FIXED, lease, allocate, size.getBytes());
+                resources.getOrAllocateSharedResource(
+                        PER_TASK_MANAGER, lease, allocate, size.getBytes());
         return new OpaqueMemoryResource<>(
                 shared.resourceHandle(),
                 shared.size(),
-                () -> resources.release(FIXED, lease, ignored -> {}));
+                () -> resources.release(PER_TASK_MANAGER, lease, ignored -> {}));
     }
 }
