@@ -13,8 +13,10 @@ fn column(db: &Arc<Db>, name: &str) -> Arc<Column> {
     Arc::new(db.column(name).expect("column family"))
 }
 
-/// The entries of a page, decoded the way Java does it.
-fn entries(page: &[u8]) -> (Vec<(Vec<u8>, Vec<u8>)>, bool) {
+type Entry = (Vec<u8>, Vec<u8>);
+
+/// The entries of a page, decoded the way Java does it, and whether more may follow.
+fn entries(page: &[u8]) -> (Vec<Entry>, bool) {
     let int =
         |at: usize| u32::from_ne_bytes(page[at..at + 4].try_into().expect("four bytes")) as usize;
     let (count, more, mut at) = (int(0), int(4), 8);
