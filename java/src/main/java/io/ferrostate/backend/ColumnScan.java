@@ -2,7 +2,6 @@ package io.ferrostate.backend;
 
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageOutput;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -24,8 +23,7 @@ public final class ColumnScan {
             int length = prefix.length;
             ScanPage last;
             do {
-                PageOutput out = new PageOutput(key);
-                out.write(from, offset, length);
+                key.write(0, from, offset, length);
                 last = read(column, key, length, prefix.length, !pages.isEmpty(), page);
                 pages.add(last);
                 // Walking to the last entry gives the key to go on after; readers start over.

@@ -1,9 +1,9 @@
 package io.ferrostate.backend;
 
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageOutput;
 
 import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.runtime.state.CompositeKeySerializationUtils;
 import org.apache.flink.runtime.state.VoidNamespace;
@@ -12,42 +12,57 @@ import java.io.IOException;
 
 /**
  * Writes keys into a page in Flink's layout: {@code KG | K | [len K] | N | [len N] | [UK]}
- * (flink-compatibility D1). The parts that have not changed since the last call stay where they are.
+ * (flink-compatibility D1). The parts that have not changed since the last call stay where they are,
+ * on the heap and in the page.
  */
 final class KeyBuilder<K> {
 
     /** Stands for no namespace, since null may be one. */
     private static final Object NONE = new Object();
 
+    private static final int INITIAL_CAPACITY = 128;
+
+    /** A buffer that a very large key left behind is not kept. */
+    private static final int KEEP_CAPACITY = 1 << 20;
+
     private final TypeSerializer<K> keySerializer;
     private final boolean keyIsVariable;
     private final int keyGroupBytes;
-    private final PageOutput out;
+    private final Page page;
+    private DataOutputSerializer out = new DataOutputSerializer(INITIAL_CAPACITY);
 
     /** End of the key, and of the namespace when one is written. */
     private int keyEnd;
 
     private int namespaceEnd;
 
-    /** What is written in the page behind the key. */
+    /** What is written behind the key. */
     private Object namespace = NONE;
 
     private TypeSerializer<?> namespaceSerializer;
+
+    /** So many bytes from the start are the same in the page. */
+    private int inPage;
 
     KeyBuilder(TypeSerializer<K> keySerializer, int keyGroupBytes, Page page) {
         this.keySerializer = keySerializer;
         this.keyIsVariable = CompositeKeySerializationUtils.isSerializerTypeVariableSized(keySerializer);
         this.keyGroupBytes = keyGroupBytes;
-        this.out = new PageOutput(page);
+        this.page = page;
     }
 
     void setKey(K key, int keyGroup) throws IOException {
         keyEnd = 0;
         namespace = NONE;
+        inPage = 0;
+        page.used(out.length());
+        if (out.getSharedBuffer().length > KEEP_CAPACITY) {
+            out = new DataOutputSerializer(INITIAL_CAPACITY);
+        }
         out.clear();
         CompositeKeySerializationUtils.writeKeyGroup(keyGroup, keyGroupBytes, out);
         keySerializer.serialize(key, out);
-        keyEnd = out.position();
+        keyEnd = out.length();
     }
 
     /** A state was given a namespace object: its content may differ from what is written. */
@@ -59,10 +74,8 @@ final class KeyBuilder<K> {
 
     /** Current key and this namespace. Returns the length in the page. */
     <N> int build(N current, TypeSerializer<N> serializer) throws IOException {
-        if (current != namespace || serializer != namespaceSerializer) {
-            writeNamespace(current, serializer);
-        }
-        return namespaceEnd;
+        ensureNamespace(current, serializer);
+        return copy(namespaceEnd);
     }
 
     /** Current key, this namespace and a user key of a map. Returns the length in the page. */
@@ -72,9 +85,30 @@ final class KeyBuilder<K> {
             UK userKey,
             TypeSerializer<UK> userKeySerializer)
             throws IOException {
-        out.resetTo(build(current, serializer));
+        ensureNamespace(current, serializer);
+        truncate(namespaceEnd);
         userKeySerializer.serialize(userKey, out);
-        return out.position();
+        return copy(out.length());
+    }
+
+    private <N> void ensureNamespace(N current, TypeSerializer<N> serializer) throws IOException {
+        if (current != namespace || serializer != namespaceSerializer) {
+            writeNamespace(current, serializer);
+        }
+    }
+
+    private void truncate(int length) {
+        out.setPosition(length);
+        inPage = Math.min(inPage, length);
+    }
+
+    /** Brings what the page lacks of the key there, and returns the key's length. */
+    private int copy(int length) throws IOException {
+        if (inPage < length) {
+            page.write(inPage, out.getSharedBuffer(), inPage, length - inPage);
+            inPage = length;
+        }
+        return length;
     }
 
     private <N> void writeNamespace(N current, TypeSerializer<N> serializer) throws IOException {
@@ -83,19 +117,19 @@ final class KeyBuilder<K> {
                     "No key set: state was accessed outside of the processing of a record.");
         }
         namespace = NONE;
-        out.resetTo(keyEnd);
+        truncate(keyEnd);
         boolean ambiguous =
                 keyIsVariable
                         && CompositeKeySerializationUtils.isSerializerTypeVariableSized(serializer);
         if (ambiguous) {
             writeLength(keyEnd - keyGroupBytes, out);
         }
-        int start = out.position();
+        int start = out.length();
         serializer.serialize(current, out);
         if (ambiguous) {
-            writeLength(out.position() - start, out);
+            writeLength(out.length() - start, out);
         }
-        namespaceEnd = out.position();
+        namespaceEnd = out.length();
         namespace = current;
         namespaceSerializer = serializer;
     }

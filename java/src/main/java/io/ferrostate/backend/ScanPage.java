@@ -1,9 +1,7 @@
 package io.ferrostate.backend;
 
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageInput;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -34,11 +32,9 @@ public final class ScanPage {
     }
 
     /** Copies what a native call left in a page. */
-    static ScanPage copyOf(Page page, int used) throws IOException {
+    static ScanPage copyOf(Page page, int used) {
         byte[] bytes = new byte[used];
-        PageInput input = new PageInput();
-        input.set(page, 0, used);
-        input.readFully(bytes);
+        page.read(0, bytes, 0, used);
         return new ScanPage(bytes);
     }
 

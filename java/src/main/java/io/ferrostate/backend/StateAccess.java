@@ -2,17 +2,17 @@ package io.ferrostate.backend;
 
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageInput;
-import io.ferrostate.jni.PageOutput;
 
 import org.apache.flink.api.common.typeutils.TypeSerializer;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.runtime.state.CompositeKeySerializationUtils;
 
 import java.io.IOException;
 
 /**
- * How the states of one backend reach its database: the key lies in one page, the value in another,
- * and the calls carry lengths only. What the bytes mean is the states' business.
+ * How the states of one backend reach its database: keys and values are serialized on the heap and
+ * copied into pages, one for the key and one for the value; the calls carry lengths only. What the bytes mean is the states' business.
  *
  * <p>One value at a time: what {@link #get} read and what {@link #startValue} wrote shares a page. All
  * between building a key and the end of the call stands between {@link #enter} and {@link #exit}.
@@ -26,14 +26,18 @@ public final class StateAccess<K> implements AutoCloseable {
     private static final int VALUE_CAPACITY = 1 << 12;
     private static final int SCAN_CAPACITY = 1 << 14;
 
+    /** Buffers on the heap that grew beyond this are not kept. */
+    private static final int KEEP_CAPACITY = 1 << 20;
+
     private final Page keyPage = new Page(KEY_CAPACITY);
     private final Page valuePage = new Page(VALUE_CAPACITY);
     private final Page scanPage = new Page(SCAN_CAPACITY);
     private final TypeSerializer<K> keySerializer;
     private final int numberOfKeyGroups;
     private final KeyBuilder<K> keys;
-    private final PageOutput valueOutput = new PageOutput(valuePage);
-    private final PageInput valueInput = new PageInput();
+    private final DataInputDeserializer valueInput = new DataInputDeserializer();
+    private DataOutputSerializer valueOutput = new DataOutputSerializer(VALUE_CAPACITY);
+    private byte[] valueBytes = new byte[VALUE_CAPACITY];
 
     private final UseGuard guard = new UseGuard();
 
@@ -98,18 +102,16 @@ public final class StateAccess<K> implements AutoCloseable {
     }
 
     /** A copy of the key in the page. */
-    public byte[] copyKey(int keyLength) throws IOException {
+    public byte[] copyKey(int keyLength) {
         byte[] key = new byte[keyLength];
-        PageInput input = new PageInput();
-        input.set(keyPage, 0, keyLength);
-        input.readFully(key);
+        keyPage.read(0, key, 0, keyLength);
         return key;
     }
 
     // ---- reading -------------------------------------------------------------------------------
 
     /** The value of the key in the page, or null; good until the next call. */
-    public PageInput get(Column column, int keyLength) throws IOException {
+    public DataInputDeserializer get(Column column, int keyLength) throws IOException {
         valuePage.used(valueLength);
         int length = readValue(column, keyLength);
         while (length > valuePage.capacity()) {
@@ -121,7 +123,11 @@ public final class StateAccess<K> implements AutoCloseable {
             return null;
         }
         valueLength = length;
-        valueInput.set(valuePage, 0, length);
+        if (length > valueBytes.length || valueBytes.length > KEEP_CAPACITY) {
+            valueBytes = new byte[Math.max(length, VALUE_CAPACITY)];
+        }
+        valuePage.read(0, valueBytes, 0, length);
+        valueInput.setBuffer(valueBytes, 0, length);
         return valueInput;
     }
 
@@ -145,24 +151,32 @@ public final class StateAccess<K> implements AutoCloseable {
     // ---- writing -------------------------------------------------------------------------------
 
     /** Where the next value is to be written. */
-    public PageOutput startValue() {
+    public DataOutputSerializer startValue() {
+        if (valueOutput.getSharedBuffer().length > KEEP_CAPACITY) {
+            valueOutput = new DataOutputSerializer(VALUE_CAPACITY);
+        }
         valueOutput.clear();
         return valueOutput;
     }
 
+    /** Brings the written value into the page and returns its length. */
+    private int copyValue() throws IOException {
+        valuePage.used(valueLength);
+        valueLength = valueOutput.length();
+        valuePage.write(0, valueOutput.getSharedBuffer(), 0, valueLength);
+        return valueLength;
+    }
+
     /** Stores what was written since {@link #startValue}. */
     public void put(Column column, int keyLength) throws IOException {
+        int length = copyValue();
         Native.put(
-                column.handle(),
-                keyPage.address(),
-                keyLength,
-                valuePage.address(),
-                valueOutput.position());
+                column.handle(), keyPage.address(), keyLength, valuePage.address(), length);
     }
 
     /** Appends what was written since {@link #startValue}. */
     public void merge(Column column, int keyLength) throws IOException {
-        merge(column, keyLength, valueOutput.position());
+        merge(column, keyLength, copyValue());
     }
 
     /** Appends the value that {@link #get} read last. */
@@ -187,23 +201,15 @@ public final class StateAccess<K> implements AutoCloseable {
 
     /** Stores what was written since {@link #startValue} under a key that lies in an array. */
     public void put(Column column, byte[] key, int offset, int length) throws IOException {
-        writeScanKey(key, offset, length);
+        int valueLength = copyValue();
+        scanPage.write(0, key, offset, length);
         Native.put(
-                column.handle(),
-                scanPage.address(),
-                length,
-                valuePage.address(),
-                valueOutput.position());
+                column.handle(), scanPage.address(), length, valuePage.address(), valueLength);
     }
 
     public void delete(Column column, byte[] key, int offset, int length) throws IOException {
-        writeScanKey(key, offset, length);
+        scanPage.write(0, key, offset, length);
         Native.delete(column.handle(), scanPage.address(), length);
-    }
-
-    private void writeScanKey(byte[] key, int offset, int length) throws IOException {
-        PageOutput out = new PageOutput(scanPage);
-        out.write(key, offset, length);
     }
 
     /**
@@ -214,8 +220,7 @@ public final class StateAccess<K> implements AutoCloseable {
     public ScanPage scan(
             Column column, byte[] from, int offset, int length, int prefixLength, boolean afterFrom)
             throws IOException {
-        PageOutput key = startValue();
-        key.write(from, offset, length);
+        valuePage.write(0, from, offset, length);
         int used = 0;
         do {
             scanPage.ensureCapacity(-(long) used);

@@ -7,9 +7,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * A piece of native memory that Java and the library both see: keys and values are written to it and
- * read from it in place. Owns the memory and its size; {@link PageOutput} and {@link PageInput} know
- * how to write and read. For one thread at a time.
+ * A piece of native memory that Java and the library both see. Bytes go in and out in one copy each:
+ * serializing into it byte by byte costs more than the copy (docs/decisions/0002). Owns the memory and
+ * its size. For one thread at a time.
  *
  * <p>Closing or resizing frees the Flink segment first, so that a late access throws {@link
  * IllegalStateException} and never touches memory that is gone.
@@ -70,6 +70,17 @@ public final class Page implements AutoCloseable {
 
     MemorySegment segment() {
         return segment;
+    }
+
+    /** Copies bytes into the page, making room for them. */
+    public void write(int at, byte[] source, int offset, int length) throws IOException {
+        ensureCapacity((long) at + length);
+        segment.put(at, source, offset, length);
+    }
+
+    /** Copies bytes out of the page. */
+    public void read(int at, byte[] target, int offset, int length) {
+        segment.get(at, target, offset, length);
     }
 
     /** Makes room for so many bytes, keeping what is there. */

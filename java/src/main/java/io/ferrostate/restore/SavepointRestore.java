@@ -5,7 +5,6 @@ import io.ferrostate.backend.RegisteredState;
 import io.ferrostate.jni.CancelToken;
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageOutput;
 
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.restore.FullSnapshotRestoreOperation;
@@ -104,20 +103,18 @@ final class SavepointRestore<K> {
 
         private final Page keyPage = new Page(PAGE_CAPACITY);
         private final Page valuePage = new Page(PAGE_CAPACITY);
-        private final PageOutput key = new PageOutput(keyPage);
-        private final PageOutput value = new PageOutput(valuePage);
 
         void put(RegisteredState state, KeyGroupEntry entry) throws IOException {
-            key.clear();
-            key.write(entry.getKey());
-            value.clear();
-            value.write(entry.getValue());
+            byte[] key = entry.getKey();
+            byte[] value = entry.getValue();
+            keyPage.write(0, key, 0, key.length);
+            valuePage.write(0, value, 0, value.length);
             Native.put(
                     state.column().handle(),
                     keyPage.address(),
-                    key.position(),
+                    key.length,
                     valuePage.address(),
-                    value.position());
+                    value.length);
         }
 
         @Override

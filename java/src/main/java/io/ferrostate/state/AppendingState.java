@@ -1,8 +1,8 @@
 package io.ferrostate.state;
 
 import io.ferrostate.backend.StateAccess;
-import io.ferrostate.jni.PageInput;
 
+import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.runtime.state.internal.InternalMergingState;
 
 import java.io.IOException;
@@ -26,7 +26,7 @@ abstract class AppendingState<K, N, IN, SV, OUT> extends AbstractState<K, N, SV>
     public SV getInternal() throws IOException {
         access.enter();
         try {
-            PageInput stored = access.get(column, key());
+            DataInputDeserializer stored = access.get(column, key());
             return stored == null ? null : valueSerializer.deserialize(stored);
         } finally {
             access.exit();

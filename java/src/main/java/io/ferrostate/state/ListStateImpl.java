@@ -2,8 +2,6 @@ package io.ferrostate.state;
 
 import io.ferrostate.backend.Column;
 import io.ferrostate.backend.StateAccess;
-import io.ferrostate.jni.PageInput;
-import io.ferrostate.jni.PageOutput;
 
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
@@ -56,14 +54,14 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
     public List<V> getInternal() throws IOException {
         access.enter();
         try {
-            PageInput stored = access.get(column, key());
+            DataInputDeserializer stored = access.get(column, key());
             return stored == null ? null : read(stored);
         } finally {
             access.exit();
         }
     }
 
-    private List<V> read(PageInput stored) throws IOException {
+    private List<V> read(DataInputDeserializer stored) throws IOException {
         List<V> elements = new ArrayList<>();
         while (stored.available() > 0) {
             elements.add(elementSerializer.deserialize(stored));
@@ -149,7 +147,7 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
     }
 
     private void write(List<V> values) throws IOException {
-        PageOutput out = access.startValue();
+        DataOutputSerializer out = access.startValue();
         boolean first = true;
         for (V value : values) {
             Preconditions.checkNotNull(value, "You cannot add null to a value list.");

@@ -2,8 +2,6 @@ package io.ferrostate.state;
 
 import io.ferrostate.backend.Column;
 import io.ferrostate.backend.StateAccess;
-import io.ferrostate.jni.PageInput;
-import io.ferrostate.jni.PageOutput;
 
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
@@ -54,7 +52,7 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
     public UV get(UK userKey) throws IOException {
         access.enter();
         try {
-            PageInput stored = access.get(column, key(userKey, userKeySerializer));
+            DataInputDeserializer stored = access.get(column, key(userKey, userKeySerializer));
             boolean isNull = stored == null || stored.readBoolean();
             return isNull ? null : userValueSerializer.deserialize(stored);
         } finally {
@@ -180,7 +178,7 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
 
     /** Writes the value where the next put takes it from. */
     void writeValue(UV userValue) throws IOException {
-        PageOutput out = access.startValue();
+        DataOutputSerializer out = access.startValue();
         out.writeBoolean(userValue == null);
         if (userValue != null) {
             userValueSerializer.serialize(userValue, out);

@@ -1,8 +1,8 @@
 package io.ferrostate.state;
 
 import io.ferrostate.backend.StateAccess;
-import io.ferrostate.jni.PageInput;
 
+import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.runtime.state.internal.InternalValueState;
 
 import java.io.IOException;
@@ -19,7 +19,7 @@ final class ValueStateImpl<K, N, V> extends AbstractState<K, N, V>
     public V value() throws IOException {
         access.enter();
         try {
-            PageInput stored = access.get(column, key());
+            DataInputDeserializer stored = access.get(column, key());
             return stored == null ? defaultValue() : valueSerializer.deserialize(stored);
         } finally {
             access.exit();

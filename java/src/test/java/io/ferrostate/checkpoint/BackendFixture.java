@@ -5,7 +5,6 @@ import io.ferrostate.backend.RegisteredState;
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.NativeLibrary;
 import io.ferrostate.jni.Page;
-import io.ferrostate.jni.PageOutput;
 import io.ferrostate.restore.RestoreContext;
 import io.ferrostate.restore.RestoreOperation;
 import io.ferrostate.restore.RestoreResult;
@@ -134,17 +133,16 @@ public final class BackendFixture implements AutoCloseable {
         try (Page keyPage = new Page(64);
                 Page valuePage = new Page(4096)) {
             for (int keyGroup : range) {
-                PageOutput keyOut = new PageOutput(keyPage);
-                keyOut.write(rowKey(keyGroup, key));
+                byte[] row = rowKey(keyGroup, key);
                 byte[] bytes = value(keyGroup, key, seed);
-                PageOutput valueOut = new PageOutput(valuePage);
-                valueOut.write(bytes);
+                keyPage.write(0, row, 0, row.length);
+                valuePage.write(0, bytes, 0, bytes.length);
                 Native.put(
                         states.get(STATE).column().handle(),
                         keyPage.address(),
-                        keyOut.position(),
+                        row.length,
                         valuePage.address(),
-                        valueOut.position());
+                        bytes.length);
             }
         }
     }

@@ -7,6 +7,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.Random;
 
 /** Size and end of a page. */
 @Timeout(60)
@@ -17,27 +19,25 @@ class PageTest {
     @Test
     void growsAndKeepsWhatIsThere() throws IOException {
         try (Page page = BufferMemory.page(4)) {
-            PageOutput out = new PageOutput(page);
-            for (int i = 0; i < 1000; i++) {
-                out.writeInt(i);
+            byte[] bytes = new byte[1000];
+            new Random(1).nextBytes(bytes);
+            for (int at = 0; at < bytes.length; at += 50) {
+                page.write(at, bytes, at, 50);
             }
-            PageInput in = new PageInput();
-            in.set(page, 0, out.position());
-            for (int i = 0; i < 1000; i++) {
-                assertThat(in.readInt()).isEqualTo(i);
-            }
+            byte[] read = new byte[1002];
+            page.read(0, read, 1, 1000);
+            assertThat(Arrays.copyOfRange(read, 1, 1001)).isEqualTo(bytes);
         }
     }
 
     @Test
     void shrinksAfterManySmallUses() throws IOException {
         try (Page page = BufferMemory.page(64)) {
-            PageOutput out = new PageOutput(page);
-            out.write(new byte[LARGE]);
+            page.write(0, new byte[LARGE], 0, LARGE);
             assertThat(page.capacity()).isGreaterThanOrEqualTo(LARGE);
             for (int i = 0; i < 300; i++) {
-                out.clear();
-                out.writeLong(i);
+                page.used(8);
+                page.write(0, new byte[8], 0, 8);
             }
             assertThat(page.capacity()).isEqualTo(64);
         }
@@ -46,12 +46,10 @@ class PageTest {
     @Test
     void keepsItsSizeWhileLargeValuesKeepComing() throws IOException {
         try (Page page = BufferMemory.page(64)) {
-            PageOutput out = new PageOutput(page);
-            out.write(new byte[LARGE]);
+            page.write(0, new byte[LARGE], 0, LARGE);
             int capacity = page.capacity();
             for (int i = 0; i < 1000; i++) {
-                out.clear();
-                out.write(new byte[i % 100 == 0 ? LARGE : 8]);
+                page.used(i % 100 == 0 ? LARGE : 8);
             }
             assertThat(page.capacity()).isEqualTo(capacity);
         }
@@ -61,27 +59,26 @@ class PageTest {
     void everyUseAfterCloseThrows() throws IOException {
         BufferMemory memory = new BufferMemory();
         Page page = new Page(memory, 64);
-        PageOutput out = new PageOutput(page);
-        out.writeLong(1);
-        PageInput in = new PageInput();
-        in.set(page, 0, 8);
+        byte[] bytes = new byte[8];
+        page.write(0, bytes, 0, 8);
         page.close();
         page.close();
 
         assertThat(memory.closed()).isEqualTo(1);
         assertThatThrownBy(page::address).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> out.writeLong(2)).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(in::readLong).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(out::toByteArray).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> page.write(0, bytes, 0, 8))
+                .isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> page.read(0, bytes, 0, 8))
+                .isInstanceOf(IllegalStateException.class);
     }
 
     @Test
-    void aViewFromBeforeGrowthThrows() throws IOException {
+    void nothingBeyondThePageIsRead() {
         try (Page page = BufferMemory.page(8)) {
-            PageInput in = new PageInput();
-            in.set(page, 0, 8);
-            page.ensureCapacity(1000);
-            assertThatThrownBy(in::readLong).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> page.read(4, new byte[8], 0, 8))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+            assertThatThrownBy(() -> page.write(0, new byte[4], 0, 8))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
         }
     }
 

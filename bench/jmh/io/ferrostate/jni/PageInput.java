@@ -8,7 +8,9 @@ import java.io.IOException;
 import java.io.UTFDataFormatException;
 
 /**
- * Reads a range of a {@link Page} with the semantics of Flink's DataInputDeserializer. The range is
+ * The way not taken (docs/decisions/0002): no copy, but slower than one copy into an array.
+ *
+ * <p>Reads a range of a {@link Page} with the semantics of Flink's DataInputDeserializer. The range is
  * good until the page is written, resized or closed; after the last two every read throws.
  */
 public final class PageInput implements DataInputView {

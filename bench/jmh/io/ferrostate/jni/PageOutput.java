@@ -9,7 +9,9 @@ import java.io.IOException;
 import java.io.UTFDataFormatException;
 
 /**
- * Writes into a {@link Page} the bytes that Flink's DataOutputSerializer would write, and lets the
+ * The way not taken (docs/decisions/0002): no copy, but slower than one copy of Flink's buffer.
+ *
+ * <p>Writes into a {@link Page} the bytes that Flink's DataOutputSerializer would write, and lets the
  * page grow. It differs in two faults of that class: {@link #writeBytes} leaves no gap, and {@link
  * #skipBytesToWrite} and {@link #write(DataInputView, int)} make room instead of failing.
  */
