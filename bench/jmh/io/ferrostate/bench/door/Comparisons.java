@@ -53,7 +53,7 @@ final class Comparisons {
     private void get(String size, boolean all) {
         Class<?> type = CrossingBenchmark.class;
         Comparison get = start("get, crossing only, key of 20 bytes, value of " + size);
-        get.add("page (the door)", type, "getPage", "size", size);
+        get.add("page (the door's natives)", type, "getPage", "size", size);
         if (all) {
             get.add("page, no catch_unwind", type, "getPageUncaught", "size", size);
             get.add("page, no checked handle either", type, "getPageTrusted", "size", size);
@@ -77,7 +77,7 @@ final class Comparisons {
     private void put(String size, boolean all) {
         Class<?> type = CrossingBenchmark.class;
         Comparison put = start("put, crossing only, key of 20 bytes, value of " + size);
-        put.add("page (the door)", type, "putPage", "size", size);
+        put.add("page (the door's natives)", type, "putPage", "size", size);
         put.add("page, bulk copies in by Java", type, "putPageCopied", "size", size);
         put.add("regions of the caller's arrays", type, "putRegion", "size", size);
         put.add("critical arrays", type, "putCritical", "size", size);
@@ -107,7 +107,7 @@ final class Comparisons {
         for (String access : new String[] {"read", "write"}) {
             Comparison trip = start(access + " with serializers, " + sample + ", " + how);
             trip.add("page, serialized in place", type, access + "Page", parameters);
-            trip.add("page, one bulk copy by Java", type, access + "PageCopied", parameters);
+            trip.add("page, one bulk copy (the door)", type, access + "PageCopied", parameters);
             trip.add("regions of arrays", type, access + "Region", parameters);
             if (full) {
                 trip.add("critical arrays", type, access + "Critical", parameters);
