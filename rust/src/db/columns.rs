@@ -2,8 +2,11 @@
 use super::ffi::{self, RawColumn};
 use super::owner::Db;
 use super::scan::{successor, Cursor};
+use super::stall::{self, Written};
 use crate::error::{Error, Result};
-use rocksdb::{AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode, WriteBatch};
+use rocksdb::{
+    AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode, ErrorKind, WriteBatch,
+};
 use std::sync::Arc;
 
 /// A batch of deletes is written when it reaches this many bytes.
@@ -84,21 +87,21 @@ impl Column {
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open.
-        unsafe { ffi::put(self.raw, &self.db.options, key, value) }
+        stall::outlast(&self.db, || unsafe { ffi::put(self.raw, &self.db.options, key, value) })
     }
 
     #[inline]
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open.
-        unsafe { ffi::merge(self.raw, &self.db.options, key, operand) }
+        stall::outlast(&self.db, || unsafe { ffi::merge(self.raw, &self.db.options, key, operand) })
     }
 
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open.
-        unsafe { ffi::delete(self.raw, &self.db.options, key) }
+        stall::outlast(&self.db, || unsafe { ffi::delete(self.raw, &self.db.options, key) })
     }
 
     /// Writes all rows or none.
@@ -156,10 +159,16 @@ impl Column {
 
     fn write(&self, batch: WriteBatch) -> Result<()> {
         self.db.check()?;
-        self.db
-            .rocks
-            .write_opt(batch, &ffi::write_options())
-            .map_err(|e| self.failure("write a batch", &e))
+        let (options, rows) = (ffi::write_options(), batch.data().to_vec());
+        let mut first = Some(batch);
+        stall::outlast(&self.db, || {
+            let batch = first.take().unwrap_or_else(|| WriteBatch::from_data(&rows));
+            match self.db.rocks.write_opt(batch, &options) {
+                Ok(()) => Ok(Written::Done),
+                Err(e) if e.kind() == ErrorKind::Incomplete => Ok(Written::Stalled),
+                Err(e) => Err(self.failure("write a batch", &e)),
+            }
+        })
     }
 
     pub fn property(&self, name: &str) -> Result<Option<String>> {

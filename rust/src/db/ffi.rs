@@ -1,5 +1,6 @@
 //! Calls of RocksDB's C API that the crate lacks or makes slow. Every other use of RocksDB goes
 //! through the crate. All of this module's `unsafe` is about one thing: pointers that `Db` owns.
+use super::stall::Written;
 use crate::error::{Error, Result};
 use librocksdb_sys as sys;
 use rocksdb::{AsRawPtr, DBWithThreadMode, MultiThreaded, Options, ReadOptions, WriteOptions};
@@ -24,6 +25,8 @@ impl RawOptions {
             let read = sys::rocksdb_readoptions_create();
             let write = sys::rocksdb_writeoptions_create();
             sys::rocksdb_writeoptions_disable_WAL(write, 1);
+            // See `stall.rs`.
+            sys::rocksdb_writeoptions_set_no_slowdown(write, 1);
             Self { read, write }
         }
     }
@@ -94,7 +97,7 @@ pub(super) unsafe fn put(
     options: &RawOptions,
     key: &[u8],
     value: &[u8],
-) -> Result<()> {
+) -> Result<Written> {
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the caller vouches for `raw`; the slices live through the call.
     unsafe {
@@ -109,7 +112,7 @@ pub(super) unsafe fn put(
             &raw mut error,
         );
     }
-    check(error)
+    written(error)
 }
 
 /// # Safety
@@ -119,7 +122,7 @@ pub(super) unsafe fn merge(
     options: &RawOptions,
     key: &[u8],
     operand: &[u8],
-) -> Result<()> {
+) -> Result<Written> {
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the caller vouches for `raw`; the slices live through the call.
     unsafe {
@@ -134,12 +137,12 @@ pub(super) unsafe fn merge(
             &raw mut error,
         );
     }
-    check(error)
+    written(error)
 }
 
 /// # Safety
 /// `raw` points to a live database.
-pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) -> Result<()> {
+pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) -> Result<Written> {
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the caller vouches for `raw`; the slice lives through the call.
     unsafe {
@@ -152,7 +155,7 @@ pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) ->
             &raw mut error,
         );
     }
-    check(error)
+    written(error)
 }
 
 /// The crate's options lack this setter. Close must not write what nobody will read.
@@ -165,6 +168,7 @@ pub(super) fn avoid_flush_during_shutdown(options: &mut Options) {
 pub(super) fn write_options() -> WriteOptions {
     let mut options = WriteOptions::default();
     options.disable_wal(true);
+    options.set_no_slowdown(true);
     options
 }
 
@@ -176,6 +180,23 @@ pub(super) fn scan_options(upper: Option<Vec<u8>>) -> ReadOptions {
         options.set_iterate_upper_bound(upper);
     }
     options
+}
+
+/// The code that RocksDB gives to a write it refused because it would have had to wait.
+const STALLED: &str = "Result incomplete";
+
+/// Takes the message of a write.
+fn written(error: *mut c_char) -> Result<Written> {
+    if error.is_null() {
+        return Ok(Written::Done);
+    }
+    // SAFETY: a NUL-terminated string of RocksDB's, alive until `check` takes it.
+    let stalled = unsafe { CStr::from_ptr(error) }.to_bytes().starts_with(STALLED.as_bytes());
+    let outcome = check(error);
+    if stalled {
+        return Ok(Written::Stalled);
+    }
+    outcome.map(|()| Written::Done)
 }
 
 /// Takes a message that RocksDB allocated.

@@ -6,6 +6,7 @@ mod open;
 mod options;
 mod owner;
 mod scan;
+mod stall;
 
 pub use columns::Column;
 pub use options::{read_only_options, MERGE_OPERATOR};
