@@ -102,10 +102,13 @@ fn class_and_kind(kind: Kind) -> (&'static str, Option<&'static str>) {
 fn throw(env: *mut JNIEnv, error: &Error) {
     // SAFETY: `env` is what the JVM passed to the native method that is running.
     let mut unowned = unsafe { EnvUnowned::from_raw(env) };
-    let outcome = unowned.with_env(|env| throw_in(env, error)).into_outcome();
-    if !matches!(outcome, Outcome::Ok(())) {
-        // An exception is pending already (say, an OutOfMemoryError while this one was made).
-        tracing::warn!("could not throw: {error}");
+    // The jni crate reports an exception that it has just thrown as an error, too.
+    let _ = unowned.with_env(|env| throw_in(env, error)).into_outcome();
+    // SAFETY: as above.
+    if !unsafe { ((**env).v1_2.ExceptionCheck)(env) } {
+        tracing::error!(
+            "Java was not told, for want of memory or of the exception's class: {error}"
+        );
     }
 }
 
