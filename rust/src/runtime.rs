@@ -95,7 +95,8 @@ fn task_error(step: &str, ended: JoinError) -> Error {
     Error::new(Kind::Panic, format!("{step} panicked: {text}"))
 }
 
-fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+/// What a panic said.
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_string()
     } else if let Some(text) = payload.downcast_ref::<String>() {

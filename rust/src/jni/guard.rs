@@ -2,6 +2,7 @@
 //! The one table from `Kind` to exception class is here.
 use crate::db::Db;
 use crate::error::{Error, Kind, Result};
+use crate::runtime::panic_text;
 use jni::strings::JNIString;
 use jni::{Env, EnvUnowned, Outcome};
 use jni_sys::JNIEnv;
@@ -74,11 +75,7 @@ pub(super) fn jni_failure(error: &jni::errors::Error) -> Error {
 
 /// The error of a panic, with its text. The place stands in the log (`log::install`).
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no text".to_owned());
+    let text = panic_text(panic);
     let place = super::log::take_panic_place().unwrap_or_else(|| "unknown place".to_owned());
     Error::new(Kind::Panic, format!("internal error (please report): {text} at {place}"))
 }
