@@ -1,7 +1,7 @@
 //! Which uploaded files the next checkpoint may reuse: Flink's rules for incremental checkpoints
 //! (flink-compatibility.md D6, D10). Never deletes anything: files belong to the JobManager.
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a checkpoint came by an SST file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub struct SharedFile {
 pub struct Ledger {
     recorded: BTreeMap<i64, Vec<SharedFile>>,
     last_completed: i64,
+    /// Bases of the checkpoints that are on their way, by the order of freezing.
+    in_flight: BTreeMap<u64, Base>,
+    next_freeze: u64,
 }
 
 /// What a checkpoint may reuse, frozen in its sync part.
@@ -40,7 +43,12 @@ pub struct Base {
 impl Ledger {
     #[must_use]
     pub fn new() -> Self {
-        Self { recorded: BTreeMap::new(), last_completed: -1 }
+        Self {
+            recorded: BTreeMap::new(),
+            last_completed: -1,
+            in_flight: BTreeMap::new(),
+            next_freeze: 0,
+        }
     }
 
     /// A checkpoint was handed over; it may be reused once it is confirmed.
@@ -66,8 +74,9 @@ impl Ledger {
         self.recorded.remove(&checkpoint);
     }
 
-    /// The files of the last confirmed checkpoint, without those that a later one uploaded again: the
-    /// JobManager may complete that one first and delete the older copy.
+    /// What a checkpoint that begins now may reuse: the files of the last confirmed checkpoint, without
+    /// those that another one uploaded again since or may be uploading. The JobManager may complete
+    /// that one first and delete the older copy.
     #[must_use]
     pub fn base(&self) -> Base {
         let Some(confirmed) = self.recorded.get(&self.last_completed) else {
@@ -79,7 +88,29 @@ impl Ledger {
         for file in later.filter(|file| file.origin == Origin::Uploaded) {
             files.remove(&file.local_name);
         }
+        files.retain(|name, _| self.in_flight.values().all(|base| base.get(name).is_some()));
         Base { files }
+    }
+
+    /// `base`, held as that of a checkpoint on its way until `thaw`.
+    pub fn freeze(&mut self) -> (u64, Base) {
+        let base = self.base();
+        let number = self.next_freeze;
+        self.next_freeze += 1;
+        self.in_flight.insert(number, base.clone());
+        (number, base)
+    }
+
+    /// That checkpoint turns out to reuse nothing.
+    pub fn reuses_nothing(&mut self, frozen: u64) {
+        if let Some(base) = self.in_flight.get_mut(&frozen) {
+            *base = Base::default();
+        }
+    }
+
+    /// That checkpoint is recorded, or will never be.
+    pub fn thaw(&mut self, frozen: u64) {
+        self.in_flight.remove(&frozen);
     }
 }
 
@@ -104,6 +135,38 @@ impl Base {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
+    }
+}
+
+/// The base of one checkpoint on its way, from the synchronous part until it is dropped: after the
+/// checkpoint was recorded or given up.
+pub struct FrozenBase {
+    base: Base,
+    number: u64,
+    ledger: Arc<SharedLedger>,
+}
+
+impl FrozenBase {
+    #[must_use]
+    pub fn freeze(ledger: Arc<SharedLedger>) -> Self {
+        let (number, base) = ledger.lock().freeze();
+        Self { base, number, ledger }
+    }
+
+    #[must_use]
+    pub fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// See `Ledger::reuses_nothing`.
+    pub fn reuses_nothing(&self) {
+        self.ledger.lock().reuses_nothing(self.number);
+    }
+}
+
+impl Drop for FrozenBase {
+    fn drop(&mut self) {
+        self.ledger.lock().thaw(self.number);
     }
 }
 

@@ -106,6 +106,23 @@ fn a_base_stays_as_it_was_frozen() {
     assert_eq!((base.len(), base.get("a").map(|f| f.physical_id.as_str())), (1, Some("x")));
 }
 
+#[test]
+fn what_a_checkpoint_on_its_way_may_upload_again_is_not_reused() {
+    let ledger = Arc::new(SharedLedger::default());
+    ledger.lock().restore(1, vec![uploaded("a", "x")]);
+    let incremental = FrozenBase::freeze(Arc::clone(&ledger));
+    assert_eq!(reusable(&ledger.lock()), map(&[("a", "x")]));
+
+    ledger.lock().record(2, vec![uploaded("a", "x"), uploaded("b", "y")]);
+    ledger.lock().confirm(2);
+    assert_eq!(reusable(&ledger.lock()), map(&[("a", "x")]), "b may go up a second time");
+
+    incremental.reuses_nothing();
+    assert!(ledger.lock().base().is_empty());
+    drop(incremental);
+    assert_eq!(reusable(&ledger.lock()), map(&[("a", "x"), ("b", "y")]));
+}
+
 // ---- Flink's rules over a log of events ----
 
 #[derive(Debug, Clone)]
@@ -254,11 +271,15 @@ impl JobManager {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// New SSTs and a compaction that removes some, then a checkpoint.
-    Checkpoint {
+    /// New SSTs and a compaction that removes some, then the synchronous part of a checkpoint.
+    Begin {
         new: usize,
         gone: usize,
+        full: bool,
     },
+    /// An asynchronous part ends, in any order.
+    End(prop::sample::Index),
+    Fail(prop::sample::Index),
     Savepoint,
     Complete(prop::sample::Index),
     Abort(prop::sample::Index),
@@ -267,8 +288,11 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let full = prop::bool::weighted(0.2);
     prop_oneof![
-        4 => (0..3_usize, 0..2_usize).prop_map(|(new, gone)| Step::Checkpoint { new, gone }),
+        4 => (0..3_usize, 0..2_usize, full).prop_map(|(new, gone, full)| Step::Begin { new, gone, full }),
+        4 => any::<prop::sample::Index>().prop_map(Step::End),
+        1 => any::<prop::sample::Index>().prop_map(Step::Fail),
         1 => Just(Step::Savepoint),
         3 => any::<prop::sample::Index>().prop_map(Step::Complete),
         1 => any::<prop::sample::Index>().prop_map(Step::Abort),
@@ -276,11 +300,20 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A task whose asynchronous parts end in order; everything the JobManager says may be late.
+/// A checkpoint between its synchronous part and its end.
+struct Running {
+    id: i64,
+    live: BTreeSet<usize>,
+    full: bool,
+    base: FrozenBase,
+}
+
+/// A task with several checkpoints on their way; everything the JobManager says may be late.
 #[derive(Default)]
 struct Task {
-    ledger: Ledger,
+    ledger: Arc<SharedLedger>,
     live: BTreeSet<usize>,
+    running: Vec<Running>,
     next_file: usize,
     next_checkpoint: i64,
 }
@@ -294,11 +327,21 @@ impl Task {
         self.next_file += new;
     }
 
-    fn checkpoint(&mut self) -> (i64, Vec<SharedFile>) {
+    fn begin(&mut self, full: bool) {
         self.next_checkpoint += 1;
-        let id = self.next_checkpoint;
-        let live = self.live.iter().map(|n| LiveFile { local_name: format!("{n}.sst"), size: 1 });
-        let planned = plan(live.collect(), &self.ledger.base());
+        let base = FrozenBase::freeze(Arc::clone(&self.ledger));
+        if full {
+            base.reuses_nothing();
+        }
+        let (id, live) = (self.next_checkpoint, self.live.clone());
+        self.running.push(Running { id, live, full, base });
+    }
+
+    fn end(&mut self, which: usize) -> (i64, Vec<SharedFile>) {
+        let Running { id, live, full, base } = self.running.remove(which);
+        let live = live.iter().map(|n| LiveFile { local_name: format!("{n}.sst"), size: 1 });
+        let nothing = Base::default();
+        let planned = plan(live.collect(), if full { &nothing } else { base.base() });
         let files: Vec<_> = planned
             .into_iter()
             .map(|planned| match planned.action {
@@ -308,26 +351,37 @@ impl Task {
                 Action::Reuse { physical_id, .. } => placeholder(&planned.local_name, &physical_id),
             })
             .collect();
-        self.ledger.record(id, files.clone());
+        self.ledger.lock().record(id, files.clone());
         (id, files)
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
     fn no_checkpoint_refers_to_a_file_that_the_job_manager_deleted(
-        steps in proptest::collection::vec(step(), 1..60),
+        steps in proptest::collection::vec(step(), 1..80),
     ) {
         let (mut task, mut jobs) = (Task::default(), JobManager::default());
         for step in steps {
             let pending: Vec<_> = jobs.pending.keys().copied().collect();
+            let running: Vec<_> = (0..task.running.len()).collect();
             match step {
-                Step::Checkpoint { new, gone } => {
+                Step::Begin { new, gone, full } => {
                     task.churn(new, gone);
-                    let (id, files) = task.checkpoint();
-                    jobs.acknowledge(id, files);
+                    task.begin(full);
+                }
+                Step::End(which) if !running.is_empty() => {
+                    let (id, files) = task.end(*which.get(&running));
+                    // Older than a completed one: nobody restores from it.
+                    if id > jobs.completed {
+                        jobs.acknowledge(id, files);
+                    }
+                }
+                Step::Fail(which) if !running.is_empty() => {
+                    let failed = task.running.remove(*which.get(&running));
+                    jobs.notices.push_back((failed.id, false));
                 }
                 Step::Savepoint => {
                     task.next_checkpoint += 1;
@@ -336,11 +390,11 @@ proptest! {
                 Step::Complete(which) if !pending.is_empty() => jobs.complete(*which.get(&pending)),
                 Step::Abort(which) if !pending.is_empty() => jobs.abort(*which.get(&pending)),
                 Step::Notice => match jobs.notices.pop_front() {
-                    Some((id, true)) => task.ledger.confirm(id),
-                    Some((id, false)) => task.ledger.abort(id),
+                    Some((id, true)) => task.ledger.lock().confirm(id),
+                    Some((id, false)) => task.ledger.lock().abort(id),
                     None => {}
                 },
-                Step::Complete(_) | Step::Abort(_) => {}
+                Step::End(_) | Step::Fail(_) | Step::Complete(_) | Step::Abort(_) => {}
             }
         }
     }

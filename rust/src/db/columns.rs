@@ -1,12 +1,11 @@
 //! One column family: reads, writes and scans of bytes. What the bytes mean is `state`'s business.
 use super::ffi::{self, RawColumn};
+use super::ffi_batch::Batch;
 use super::owner::Db;
 use super::scan::{successor, Cursor};
-use super::stall::{self, Written};
+use super::stall;
 use crate::error::{Error, Result};
-use rocksdb::{
-    AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode, ErrorKind, WriteBatch,
-};
+use rocksdb::{AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode};
 use std::sync::Arc;
 
 /// A batch of deletes is written when it reaches this many bytes.
@@ -109,11 +108,12 @@ impl Column {
         &self,
         rows: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
     ) -> Result<()> {
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::new();
         for (key, value) in rows {
-            batch.put_cf(&self.handle, key, value);
+            // SAFETY: `self` keeps the database open.
+            unsafe { batch.put(self.raw, key, value) };
         }
-        self.write(batch)
+        self.write(&mut batch)
     }
 
     /// An iterator over the keys that begin with `prefix` (all keys when empty), not yet positioned.
@@ -142,33 +142,29 @@ impl Column {
     pub fn delete_prefix(&self, prefix: &[u8]) -> Result<()> {
         let mut rows = self.iterate(prefix)?;
         rows.seek(prefix);
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::new();
         while let Some(key) = rows.key() {
-            batch.delete_cf(&self.handle, key);
-            if batch.size_in_bytes() >= BATCH_BYTES {
-                self.write(std::mem::take(&mut batch))?;
+            // SAFETY: `self` keeps the database open.
+            unsafe { batch.delete(self.raw, key) };
+            if batch.bytes() >= BATCH_BYTES {
+                self.write(&mut batch)?;
             }
             rows.next();
         }
         rows.status().map_err(|e| self.failure("find what to delete", &e))?;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        self.write(batch)
+        self.write(&mut batch)
     }
 
-    fn write(&self, batch: WriteBatch) -> Result<()> {
+    /// Leaves the batch empty.
+    fn write(&self, batch: &mut Batch) -> Result<()> {
         self.db.check()?;
-        let (options, rows) = (ffi::write_options(), batch.data().to_vec());
-        let mut first = Some(batch);
-        stall::outlast(&self.db, || {
-            let batch = first.take().unwrap_or_else(|| WriteBatch::from_data(&rows));
-            match self.db.rocks.write_opt(batch, &options) {
-                Ok(()) => Ok(Written::Done),
-                Err(e) if e.kind() == ErrorKind::Incomplete => Ok(Written::Stalled),
-                Err(e) => Err(self.failure("write a batch", &e)),
-            }
-        })
+        if batch.bytes() > 0 {
+            // SAFETY: `self` keeps the database open.
+            stall::outlast(&self.db, || unsafe { batch.write(self.raw, &self.db.options) })
+                .map_err(|error| error.context(self.about("write a batch")))?;
+        }
+        batch.clear();
+        Ok(())
     }
 
     pub fn property(&self, name: &str) -> Result<Option<String>> {
@@ -201,5 +197,10 @@ impl Column {
 
     pub(super) fn failure(&self, step: &str, cause: &rocksdb::Error) -> Error {
         self.db.failure(&format!("{step} in state '{}'", self.name), cause)
+    }
+
+    #[cold]
+    fn about(&self, step: &str) -> String {
+        format!("{step} in state '{}' (database {})", self.name, self.db.path().display())
     }
 }

@@ -3,14 +3,14 @@
 use super::stall::Written;
 use crate::error::{Error, Result};
 use librocksdb_sys as sys;
-use rocksdb::{AsRawPtr, DBWithThreadMode, MultiThreaded, Options, ReadOptions, WriteOptions};
+use rocksdb::{AsRawPtr, DBWithThreadMode, MultiThreaded, Options, ReadOptions};
 use std::ffi::{c_char, CStr};
 use std::ptr;
 
 /// Read and write options made once a database; freed with it.
 pub(super) struct RawOptions {
     read: *mut sys::rocksdb_readoptions_t,
-    write: *mut sys::rocksdb_writeoptions_t,
+    pub(super) write: *mut sys::rocksdb_writeoptions_t,
 }
 
 // SAFETY: RocksDB only reads these options after they are made.
@@ -90,9 +90,49 @@ pub(super) unsafe fn get(
     Ok((found != 0).then_some(length))
 }
 
+/// `rocksdb_put_cf` or `rocksdb_merge_cf`.
+type WriteRow = unsafe extern "C" fn(
+    *mut sys::rocksdb_t,
+    *const sys::rocksdb_writeoptions_t,
+    *mut sys::rocksdb_column_family_handle_t,
+    *const c_char,
+    usize,
+    *const c_char,
+    usize,
+    *mut *mut c_char,
+);
+
 /// # Safety
 /// `raw` points to a live database.
+#[inline]
 pub(super) unsafe fn put(
+    raw: RawColumn,
+    options: &RawOptions,
+    key: &[u8],
+    value: &[u8],
+) -> Result<Written> {
+    // SAFETY: the caller vouches for `raw`.
+    unsafe { write_row(sys::rocksdb_put_cf, raw, options, key, value) }
+}
+
+/// # Safety
+/// `raw` points to a live database.
+#[inline]
+pub(super) unsafe fn merge(
+    raw: RawColumn,
+    options: &RawOptions,
+    key: &[u8],
+    operand: &[u8],
+) -> Result<Written> {
+    // SAFETY: the caller vouches for `raw`.
+    unsafe { write_row(sys::rocksdb_merge_cf, raw, options, key, operand) }
+}
+
+/// # Safety
+/// `raw` points to a live database.
+#[inline(always)]
+unsafe fn write_row(
+    call: WriteRow,
     raw: RawColumn,
     options: &RawOptions,
     key: &[u8],
@@ -101,7 +141,7 @@ pub(super) unsafe fn put(
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the caller vouches for `raw`; the slices live through the call.
     unsafe {
-        sys::rocksdb_put_cf(
+        call(
             raw.db,
             options.write,
             raw.column,
@@ -109,31 +149,6 @@ pub(super) unsafe fn put(
             key.len(),
             value.as_ptr().cast(),
             value.len(),
-            &raw mut error,
-        );
-    }
-    written(error)
-}
-
-/// # Safety
-/// `raw` points to a live database.
-pub(super) unsafe fn merge(
-    raw: RawColumn,
-    options: &RawOptions,
-    key: &[u8],
-    operand: &[u8],
-) -> Result<Written> {
-    let mut error = ptr::null_mut::<c_char>();
-    // SAFETY: the caller vouches for `raw`; the slices live through the call.
-    unsafe {
-        sys::rocksdb_merge_cf(
-            raw.db,
-            options.write,
-            raw.column,
-            key.as_ptr().cast(),
-            key.len(),
-            operand.as_ptr().cast(),
-            operand.len(),
             &raw mut error,
         );
     }
@@ -164,14 +179,6 @@ pub(super) fn avoid_flush_during_shutdown(options: &mut Options) {
     unsafe { sys::rocksdb_options_set_avoid_flush_during_shutdown(options.as_raw_ptr(), 1) }
 }
 
-/// For the crate's batch calls: no write-ahead log, checkpoints are the log.
-pub(super) fn write_options() -> WriteOptions {
-    let mut options = WriteOptions::default();
-    options.disable_wal(true);
-    options.set_no_slowdown(true);
-    options
-}
-
 /// For scans that end where `upper` begins.
 pub(super) fn scan_options(upper: Option<Vec<u8>>) -> ReadOptions {
     let mut options = ReadOptions::default();
@@ -186,7 +193,7 @@ pub(super) fn scan_options(upper: Option<Vec<u8>>) -> ReadOptions {
 const STALLED: &str = "Result incomplete";
 
 /// Takes the message of a write.
-fn written(error: *mut c_char) -> Result<Written> {
+pub(super) fn written(error: *mut c_char) -> Result<Written> {
     if error.is_null() {
         return Ok(Written::Done);
     }

@@ -2,6 +2,7 @@
 //! types, checkpoints' plans or JNI.
 mod columns;
 mod ffi;
+mod ffi_batch;
 mod open;
 mod options;
 mod owner;

@@ -4,7 +4,7 @@ use super::guard::{cold, guarded, hot};
 use super::handle::{self, Kind};
 use super::{arrays, native, Native};
 use crate::cancel::Cancel;
-use crate::checkpoint::ledger::{Base, Origin, SharedFile, SharedLedger};
+use crate::checkpoint::ledger::{Base, FrozenBase, Origin, SharedFile, SharedLedger};
 use crate::checkpoint::plan::{plan, Action, PlannedFile, Role};
 use crate::checkpoint::{layout, live, upload as transfer};
 use crate::db::Db;
@@ -31,7 +31,7 @@ impl Kind for SharedLedger {
     const NAME: &'static str = "ledger";
 }
 
-impl Kind for Base {
+impl Kind for FrozenBase {
     const TAG: u32 = 22;
     const NAME: &'static str = "base of a snapshot";
 }
@@ -112,13 +112,20 @@ extern "system" fn ledger_abort(env: *mut JNIEnv, _: jclass, ledger: jlong, chec
 
 extern "system" fn base_open(env: *mut JNIEnv, _: jclass, ledger: jlong) -> jlong {
     hot(env, 0, || {
-        let base = handle::get::<SharedLedger>(ledger)?.lock().base();
-        handle::open(Arc::new(base))
+        let ledger = handle::get::<SharedLedger>(ledger)?.share();
+        handle::open(Arc::new(FrozenBase::freeze(ledger)))
     })
 }
 
+extern "system" fn base_reuses_nothing(env: *mut JNIEnv, _: jclass, base: jlong) {
+    hot(env, (), || {
+        handle::get::<FrozenBase>(base)?.reuses_nothing();
+        Ok(())
+    });
+}
+
 extern "system" fn base_close(env: *mut JNIEnv, _: jclass, base: jlong) {
-    hot(env, (), || handle::close::<Base>(base));
+    hot(env, (), || handle::close::<FrozenBase>(base));
 }
 
 extern "system" fn plan_snapshot(
@@ -132,7 +139,7 @@ extern "system" fn plan_snapshot(
         let live = live::live_files(Path::new(&directory))?;
         let planned = match base {
             0 => plan(live, &Base::default()),
-            base => plan(live, &*handle::get::<Base>(base)?),
+            base => plan(live, handle::get::<FrozenBase>(base)?.base()),
         };
         let rows: Vec<_> = planned.into_iter().flat_map(plan_row).collect();
         arrays::new_strings(env, &rows)
@@ -296,6 +303,7 @@ pub(super) fn natives() -> Vec<Native> {
         native!(c"ledgerConfirm", c"(JJ)V", ledger_confirm),
         native!(c"ledgerAbort", c"(JJ)V", ledger_abort),
         native!(c"baseOpen", c"(J)J", base_open),
+        native!(c"baseReusesNothing", c"(J)V", base_reuses_nothing),
         native!(c"baseClose", c"(J)V", base_close),
         native!(c"planSnapshot", c"(JLjava/lang/String;)[Ljava/lang/String;", plan_snapshot),
         native!(c"storeReaches", c"(Ljava/lang/String;)Z", store_reaches),

@@ -55,8 +55,10 @@ public final class IncrementalSnapshotStrategy<K> extends NativeSnapshotStrategy
             case FORWARD_BACKWARD:
                 return SnapshotMode.incremental(resources.base(), ledger);
             case FORWARD:
+                resources.base().reusesNothing();
                 return SnapshotMode.fullButShared(ledger);
             case NO_SHARING:
+                resources.base().close();
                 return SnapshotMode.nativeSavepoint();
             default:
                 throw new IllegalArgumentException("Unsupported sharing of files: " + sharing);

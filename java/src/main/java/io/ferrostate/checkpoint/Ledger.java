@@ -49,7 +49,10 @@ final class Ledger implements AutoCloseable {
         }
     }
 
-    /** What may be reused now, unchanged by what is recorded or confirmed later. */
+    /**
+     * What may be reused now, unchanged by what is recorded or confirmed later. Close it after the
+     * snapshot was recorded or given up, or when it never will be.
+     */
     synchronized Base freeze() {
         return new Base(Native.baseOpen(handle));
     }
@@ -92,6 +95,11 @@ final class Ledger implements AutoCloseable {
                 throw new IllegalStateException("The snapshot's resources are released already.");
             }
             return handle;
+        }
+
+        /** The snapshot uploads everything: until it ends no other one refers to older copies. */
+        void reusesNothing() {
+            Native.baseReusesNothing(handle());
         }
 
         @Override

@@ -200,9 +200,16 @@ public final class Native {
     /** notifyCheckpointAborted: forgets that checkpoint's files. */
     public static native void ledgerAbort(long ledger, long checkpointId);
 
-    /** Freezes what may be reused now (sync part); give it to {@link #planSnapshot}. */
+    /**
+     * Freezes what may be reused now (sync part); give it to {@link #planSnapshot}. The checkpoint
+     * counts as on its way until {@link #baseClose}: what it may be uploading, no other one reuses.
+     */
     public static native long baseOpen(long ledger);
 
+    /** That checkpoint uploads all its files, though others may have them (NO_CLAIM's first). */
+    public static native void baseReusesNothing(long base);
+
+    /** After the checkpoint was recorded or given up. */
     public static native void baseClose(long base);
 
     /**

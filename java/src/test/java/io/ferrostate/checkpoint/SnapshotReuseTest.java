@@ -12,7 +12,9 @@ import io.ferrostate.jni.NativeLibrary;
 
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.SharedStateRegistryImpl;
+import org.apache.flink.runtime.state.SnapshotStrategy.SnapshotResultSupplier;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.filesystem.RelativeFileStateHandle;
@@ -134,6 +136,31 @@ class SnapshotReuseTest {
         registry.checkpointCompleted(2);
         subsume(first, 2);
         assertThat(CheckpointFiles.reused(third)).isEmpty();
+        assertThat(restores(third, 1)).isTrue();
+    }
+
+    /** 2 uploads all files again, and may complete before 3 is acknowledged: 1 goes with its files. */
+    @Test
+    void aFileThatACheckpointOnItsWayUploadsAgainIsNotReused() throws Exception {
+        IncrementalRemoteKeyedStateHandle first = completed(1);
+        NativeSnapshotResources resources = strategy.syncPrepareResources(2);
+        SnapshotResultSupplier<KeyedStateHandle> full =
+                strategy.asyncSnapshot(resources, 2, 0L, files.location(2), FULL_CHECKPOINT);
+        IncrementalRemoteKeyedStateHandle third = checkpoint(3);
+        IncrementalRemoteKeyedStateHandle second;
+        try (CloseableRegistry cancel = new CloseableRegistry()) {
+            second =
+                    (IncrementalRemoteKeyedStateHandle)
+                            full.get(cancel).getJobManagerOwnedSnapshot();
+        } finally {
+            resources.release();
+        }
+        second.registerSharedStates(registry, 2);
+        registry.checkpointCompleted(2);
+        subsume(first, 2);
+        assertThat(CheckpointFiles.named(first)).noneMatch(CheckpointFiles::exists);
+        assertThat(CheckpointFiles.reused(third)).isEmpty();
+        third.registerSharedStates(registry, 3);
         assertThat(restores(third, 1)).isTrue();
     }
 
