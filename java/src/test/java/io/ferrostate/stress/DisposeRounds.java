@@ -7,6 +7,7 @@ import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.SnapshotResult;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -29,7 +30,7 @@ public final class DisposeRounds {
             System.gc();
             System.out.println(
                     Native.liveHandles()
-                            + " " + status("Threads") + " " + status("VmRSS")
+                            + " " + threads() + " " + status("VmRSS")
                             + " " + directory.resolve("local").toFile().list().length);
         }
     }
@@ -48,6 +49,28 @@ public final class DisposeRounds {
             checkpoints.complete(1, snapshot.get().getJobManagerOwnedSnapshot(), location);
             backend.keyed().notifyCheckpointComplete(1);
             state.verify();
+        }
+    }
+
+    /** Without those that the JVM itself starts when it is busy: compilers, collectors. */
+    private static long threads() throws IOException {
+        try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+            long count = 0;
+            for (Path task : tasks) {
+                if (!name(task).matches("|(C[12] Comp|G1 |GC Thread|VM ).*")) {
+                    count++;
+                }
+            }
+            return count;
+        }
+    }
+
+    /** Empty for a thread that has just ended. */
+    private static String name(Path task) {
+        try {
+            return Files.readString(task.resolve("comm")).trim();
+        } catch (IOException ended) {
+            return "";
         }
     }
 
