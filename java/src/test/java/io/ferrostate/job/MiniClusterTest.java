@@ -71,10 +71,10 @@ class MiniClusterTest {
         return configuration;
     }
 
-    /** Slow enough for a number of checkpoints. */
+    /** Waits for a checkpoint after each so many records: there are a dozen, however slow the machine. */
     private static DataGeneratorSource<Long> numbers() {
         return new DataGeneratorSource<>(
-                index -> index, RECORDS, RateLimiterStrategy.perSecond(3_000), Types.LONG);
+                index -> index, RECORDS, RateLimiterStrategy.perCheckpoint(500), Types.LONG);
     }
 
     /** Counts per key; fails once, on the first record after its second confirmed checkpoint. */
