@@ -31,6 +31,8 @@ pub struct Config {
     pub bloom_bits_per_key: f64,
     pub bloom_block_based: bool,
     pub partitioned_index_filters: bool,
+    /// Seconds after which a file is compacted even without need; 0: never.
+    pub periodic_compaction: u64,
     /// One for all levels, or one a level.
     pub compression: Vec<DBCompressionType>,
 }
@@ -68,6 +70,7 @@ impl Default for Config {
             bloom_bits_per_key: 10.0,
             bloom_block_based: false,
             partitioned_index_filters: false,
+            periodic_compaction: 30 * 24 * 60 * 60,
             compression: vec![DBCompressionType::Snappy],
         }
     }
@@ -110,6 +113,9 @@ impl Config {
             "bloom-filter.block-based-mode" => self.bloom_block_based = parse(name, value)?,
             "memory.partitioned-index-filters" => {
                 self.partitioned_index_filters = parse(name, value)?;
+            }
+            "compaction.filter.periodic-compaction-time" => {
+                self.periodic_compaction = parse(name, value)?;
             }
             "compression.per.level" => self.compression = compression(name, value)?,
             _ => {}

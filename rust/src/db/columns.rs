@@ -1,6 +1,8 @@
 //! One column family: reads, writes and scans of bytes. What the bytes mean is `state`'s business.
 use super::ffi::{self, RawColumn};
 use super::ffi_batch::Batch;
+use super::ffi_ttl::{TtlFilter, TtlRule};
+use super::open::with_filter;
 use super::owner::Db;
 use super::scan::{successor, Cursor};
 use super::stall;
@@ -18,6 +20,7 @@ pub struct Column {
     // of `db`.
     handle: Arc<BoundColumnFamily<'static>>,
     name: String,
+    filter: Arc<TtlFilter>,
     db: Arc<Db>,
 }
 
@@ -28,14 +31,7 @@ impl Column {
                 "a state cannot be named 'default': RocksDB keeps a column family of that name",
             ));
         }
-        let mut columns = db.columns();
-        if !columns.contains(name) {
-            db.rocks
-                .create_cf(name, &db.column_options)
-                .map_err(|e| db.failure(&format!("create column family '{name}'"), &e))?;
-            columns.insert(name.to_owned());
-        }
-        drop(columns);
+        let filter = Self::find_or_create(db, name)?;
         let bound = db
             .rocks
             .cf_handle(name)
@@ -47,7 +43,35 @@ impl Column {
             )
         };
         let raw = RawColumn { db: ffi::raw_db(&db.rocks), column: handle.inner() };
-        Ok(Self { raw, handle, name: name.to_owned(), db: Arc::clone(db) })
+        Ok(Self { raw, handle, name: name.to_owned(), filter, db: Arc::clone(db) })
+    }
+
+    fn find_or_create(db: &Db, name: &str) -> Result<Arc<TtlFilter>> {
+        let mut columns = db.columns();
+        if let Some(filter) = columns.get(name) {
+            return Ok(Arc::clone(filter));
+        }
+        let filter = TtlFilter::new(&db.ttl_clock)?;
+        db.rocks
+            .create_cf(name, &with_filter(&db.column_options, &filter))
+            .map_err(|e| db.failure(&format!("create column family '{name}'"), &e))?;
+        columns.insert(name.to_owned(), Arc::clone(&filter));
+        Ok(filter)
+    }
+
+    /// Compactions that begin from now on drop what has expired by this rule.
+    pub fn expire_by(&self, rule: &TtlRule) -> Result<()> {
+        self.db.check()?;
+        self.filter.configure(rule)
+    }
+
+    /// Files older than this many seconds are compacted, and so filtered; 0: only when need be.
+    pub fn compact_every(&self, seconds: u64) -> Result<()> {
+        self.db.check()?;
+        self.db
+            .rocks
+            .set_options_cf(&self.handle, &[("periodic_compaction_seconds", &seconds.to_string())])
+            .map_err(|e| self.failure("set how often to compact", &e))
     }
 
     #[must_use]

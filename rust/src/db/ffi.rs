@@ -206,8 +206,8 @@ pub(super) fn written(error: *mut c_char) -> Result<Written> {
     outcome.map(|()| Written::Done)
 }
 
-/// Takes a message that RocksDB allocated.
-fn check(error: *mut c_char) -> Result<()> {
+/// Takes a message that RocksDB, or the shim, allocated.
+pub(super) fn check(error: *mut c_char) -> Result<()> {
     if error.is_null() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 mod columns;
 mod ffi;
 mod ffi_batch;
+mod ffi_ttl;
 mod open;
 mod options;
 mod owner;
@@ -10,6 +11,7 @@ mod scan;
 mod stall;
 
 pub use columns::Column;
+pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
 pub use options::{read_only_options, MERGE_OPERATOR};
 pub use owner::Db;
 pub use scan::{successor, Cursor, Fill};
@@ -17,3 +19,7 @@ pub use scan::{successor, Cursor, Fill};
 #[cfg(test)]
 #[path = "db_test.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "ttl_compaction_test.rs"]
+mod ttl_compaction_tests;

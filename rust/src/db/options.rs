@@ -1,6 +1,6 @@
 //! Config -> RocksDB's options, with the file format pinned so that Flink's RocksDB 8.10 reads what
 //! we write (flink-compatibility, findings 1 and 9). No option is parsed here.
-use crate::config::Config;
+use crate::config::{CompactionStyle, Config};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, Options};
@@ -51,6 +51,9 @@ pub(super) fn column(config: &Config, memory: Option<&Memory>, cache: &Cache) ->
     let (style, automatic) = config.compaction_style.to_rocksdb();
     options.set_compaction_style(style);
     options.set_disable_auto_compactions(!automatic);
+    if config.compaction_style != CompactionStyle::Fifo {
+        options.set_periodic_compaction_seconds(config.periodic_compaction);
+    }
     options.set_level_compaction_dynamic_level_bytes(config.dynamic_level_size);
     options.set_target_file_size_base(config.target_file_size);
     options.set_max_bytes_for_level_base(config.level_base_size);

@@ -2,12 +2,13 @@
 //! business, bytes are `columns.rs`'s.
 use super::columns::Column;
 use super::ffi::RawOptions;
+use super::ffi_ttl::TtlClock;
+use super::open::Filters;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::memory::Memory;
 use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{Cache, DBWithThreadMode, MultiThreaded, Options};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,7 +25,8 @@ pub struct Db {
     pub(super) options: RawOptions,
     pub(super) column_options: Options,
     /// The column families there are, which RocksDB does not tell of an open database.
-    columns: Mutex<BTreeSet<String>>,
+    columns: Mutex<Filters>,
+    pub(super) ttl_clock: Arc<TtlClock>,
     path: PathBuf,
     state: AtomicU8,
     panic: OnceLock<String>,
@@ -42,12 +44,15 @@ impl Db {
         };
         let column_options = super::options::column(config, memory.as_deref(), &cache)?;
         let database_options = super::options::database(config, memory.as_deref())?;
-        let (rocks, columns) = super::open::open(path, &database_options, &column_options)?;
+        let ttl_clock = TtlClock::new()?;
+        let (rocks, columns) =
+            super::open::open(path, &database_options, &column_options, &ttl_clock)?;
         Ok(Arc::new(Self {
             rocks,
             options: RawOptions::new(),
             column_options,
-            columns: Mutex::new(columns.into_iter().collect()),
+            columns: Mutex::new(columns),
+            ttl_clock,
             path: path.to_path_buf(),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
@@ -99,11 +104,11 @@ impl Db {
     /// Names of the column families, without `default`.
     pub fn column_names(&self) -> Result<Vec<String>> {
         self.check()?;
-        Ok(self.columns().iter().filter(|name| *name != "default").cloned().collect())
+        Ok(self.columns().keys().filter(|name| *name != "default").cloned().collect())
     }
 
     /// Locked while a column family is made or dropped.
-    pub(super) fn columns(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    pub(super) fn columns(&self) -> MutexGuard<'_, Filters> {
         self.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,6 +116,12 @@ impl Db {
     pub fn column(self: &Arc<Self>, name: &str) -> Result<Column> {
         self.check()?;
         Column::open(self, name)
+    }
+
+    /// What time it is for the filters that drop expired values.
+    #[must_use]
+    pub fn ttl_clock(&self) -> &TtlClock {
+        &self.ttl_clock
     }
 
     /// A RocksDB property of the whole database.

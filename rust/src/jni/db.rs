@@ -65,7 +65,7 @@ fn pairs(flat: &[String]) -> Result<impl Iterator<Item = (&str, &str)>> {
 }
 
 /// Runs `call` on the database; a panic inside poisons it.
-fn on_db<R>(db: jlong, call: impl FnOnce(&Arc<Db>) -> Result<R>) -> Result<R> {
+pub(super) fn on_db<R>(db: jlong, call: impl FnOnce(&Arc<Db>) -> Result<R>) -> Result<R> {
     let db = handle::get::<Db>(db)?.share();
     guarded(&db, || call(&db))
 }

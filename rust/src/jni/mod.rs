@@ -10,6 +10,7 @@ mod log;
 mod page;
 mod process;
 mod state;
+mod ttl;
 
 use crate::error::{Error, Result};
 use guard::cold;
@@ -33,10 +34,17 @@ macro_rules! native {
 pub(crate) use native;
 
 fn table() -> Vec<Native> {
-    [process::natives(), page::natives(), db::natives(), state::natives(), checkpoint::natives()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        process::natives(),
+        page::natives(),
+        db::natives(),
+        state::natives(),
+        ttl::natives(),
+        checkpoint::natives(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Native.init: see there. The only exported symbol.

@@ -65,7 +65,7 @@ unsafe fn slice_mut<'a>(address: jlong, length: jint) -> Result<&'a mut [u8]> {
 
 /// Runs `call` on the state; a panic inside poisons its database.
 #[inline(always)]
-fn on_state<R>(state: jlong, call: impl FnOnce(&State) -> Result<R>) -> Result<R> {
+pub(super) fn on_state<R>(state: jlong, call: impl FnOnce(&State) -> Result<R>) -> Result<R> {
     let state: Guard<State> = handle::get(state)?;
     guarded(state.db(), || call(&state))
 }

@@ -4,6 +4,7 @@ import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.configuration.MemorySize;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -282,6 +283,26 @@ public final class FerrostateOptions {
                     .withDescription(
                             "Compression of each level, separated by ';'. The last one is for all"
                                     + " further levels.");
+
+    // ---- time to live ---------------------------------------------------------------------------
+
+    public static final ConfigOption<Long> COMPACT_FILTER_QUERY_TIME_AFTER_NUM_ENTRIES =
+            key("compaction.filter.query-time-after-num-entries")
+                    .longType()
+                    .defaultValue(1000L)
+                    .withFallbackKeys(rocksdb("compaction.filter.query-time-after-num-entries"))
+                    .withDescription(
+                            "Values of a state with a time to live that a compaction looks at before"
+                                    + " it reads the clock again, unless the state says otherwise.");
+
+    public static final ConfigOption<Duration> COMPACT_FILTER_PERIODIC_COMPACTION_TIME =
+            key("compaction.filter.periodic-compaction-time")
+                    .durationType()
+                    .defaultValue(Duration.ofDays(30))
+                    .withFallbackKeys(rocksdb("compaction.filter.periodic-compaction-time"))
+                    .withDescription(
+                            "Age at which a file is compacted even without need, so that expired"
+                                    + " values go; 0: never. A state with a time to live may set its own.");
 
     private static ConfigOptions.OptionBuilder key(String name) {
         return ConfigOptions.key(PREFIX + name);

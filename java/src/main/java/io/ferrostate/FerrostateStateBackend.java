@@ -6,6 +6,7 @@ import io.ferrostate.backend.InstanceDirectory;
 import io.ferrostate.backend.LocalDirectories;
 import io.ferrostate.backend.OptionSet;
 import io.ferrostate.backend.SharedMemory;
+import io.ferrostate.backend.TtlFilters;
 import io.ferrostate.backend.UnusedOptions;
 import io.ferrostate.jni.NativeLibrary;
 
@@ -120,6 +121,7 @@ public class FerrostateStateBackend extends AbstractManagedMemoryStateBackend
                             getCompressionDecorator(parameters.getEnv().getExecutionConfig()),
                             options.forDatabase(),
                             resources,
+                            new TtlFilters(options),
                             isIncremental())
                     .build();
         } catch (IOException | RuntimeException e) {

@@ -107,6 +107,24 @@ public final class Database implements AutoCloseable {
         }
     }
 
+    /** A native call that there is nothing to do for once the database is closed. */
+    @FunctionalInterface
+    interface NativeAction {
+        void run(long database) throws IOException;
+    }
+
+    /** As {@link #call}, but does nothing when the database is closed. */
+    void whileOpen(NativeAction body) throws IOException {
+        lock.readLock().lock();
+        try {
+            if (handle != 0) {
+                body.run(handle);
+            }
+        } finally {
+            lock.readLock().unlock();
+        }
+    }
+
     public boolean isOpen() {
         lock.readLock().lock();
         try {

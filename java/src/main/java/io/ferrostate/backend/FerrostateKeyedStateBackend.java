@@ -1,6 +1,7 @@
 package io.ferrostate.backend;
 
 import io.ferrostate.checkpoint.CheckpointStrategy;
+import io.ferrostate.jni.Native;
 import io.ferrostate.savepoint.CanonicalSavepoint;
 
 import org.apache.flink.api.common.ExecutionConfig;
@@ -69,6 +70,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             InternalKeyContext<K> keyContext,
             BackendResources resources,
             StateAccess<K> access,
+            TtlFilters ttlFilters,
             Map<String, RegisteredState> states) {
         super(
                 kvStateRegistry,
@@ -91,7 +93,8 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         database,
                         states,
                         access,
-                        new StateMigration(access, cursors, ttlTimeProvider, cancelStreamRegistry));
+                        new StateMigration(access, cursors, ttlTimeProvider, cancelStreamRegistry),
+                        ttlFilters);
         this.timers =
                 new TimerQueues(
                         database,
@@ -156,6 +159,18 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
         return count;
     }
 
+    /** Compacts all states, dropping what has expired by now. For tests. */
+    void compact() throws IOException {
+        ttlTimeProvider.currentTimestamp(); // the library knows each reading, see TtlClock
+        resources
+                .database()
+                .call(
+                        database -> {
+                            Native.dbCompact(database);
+                            return null;
+                        });
+    }
+
     // ---- states and timers ---------------------------------------------------------------------
 
     @Override
@@ -210,6 +225,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             CheckpointOptions checkpointOptions)
             throws Exception {
         NativeLog.drain();
+        ttlTimeProvider.currentTimestamp();
         return runner(resources.checkpoints())
                 .snapshot(checkpointId, timestamp, streamFactory, checkpointOptions);
     }

@@ -22,6 +22,7 @@ import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
 import org.apache.flink.util.IOUtils;
 
 import java.io.File;
+import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -36,6 +37,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
     private final LocalRecoveryConfig localRecovery;
     private final String[] databaseOptions;
     private final BackendResources resources;
+    private final TtlFilters ttlFilters;
     private final boolean incremental;
 
     private final Map<String, RegisteredState> states = new LinkedHashMap<>();
@@ -47,6 +49,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
             StreamCompressionDecorator compression,
             String[] databaseOptions,
             BackendResources resources,
+            TtlFilters ttlFilters,
             boolean incremental) {
         super(
                 parameters.getKvStateRegistry(),
@@ -66,6 +69,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
         this.localRecovery = env.getTaskStateManager().createLocalRecoveryConfig();
         this.databaseOptions = databaseOptions;
         this.resources = resources;
+        this.ttlFilters = ttlFilters;
         this.incremental = incremental;
     }
 
@@ -129,12 +133,12 @@ public final class FerrostateKeyedStateBackendBuilder<K>
     }
 
     private FerrostateKeyedStateBackend<K> backend(
-            StateAccess<K> access, CloseableRegistry cancelRegistry) {
+            StateAccess<K> access, CloseableRegistry cancelRegistry) throws IOException {
         return new FerrostateKeyedStateBackend<>(
                 kvStateRegistry,
                 userCodeClassLoader,
                 executionConfig,
-                ttlTimeProvider,
+                TtlClock.of(ttlTimeProvider, resources.database()),
                 latencyTrackingStateConfig,
                 sizeTrackingStateConfig,
                 cancelRegistry,
@@ -142,6 +146,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
                 new InternalKeyContextImpl<>(keyGroupRange, numberOfKeyGroups),
                 resources,
                 access,
+                ttlFilters,
                 states);
     }
 

@@ -6,6 +6,7 @@ import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.IllegalConfigurationException;
 import org.apache.flink.configuration.MemorySize;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,6 +53,12 @@ final class OptionChecks {
         put(
                 new Check(value -> (Integer) value >= -1, "must be -1 (no limit) or larger"),
                 FerrostateOptions.MAX_OPEN_FILES);
+        put(
+                new Check(value -> (Long) value >= 0, "must not be negative"),
+                FerrostateOptions.COMPACT_FILTER_QUERY_TIME_AFTER_NUM_ENTRIES);
+        put(
+                new Check(value -> !((Duration) value).isNegative(), "must not be negative"),
+                FerrostateOptions.COMPACT_FILTER_PERIODIC_COMPACTION_TIME);
         put(
                 new Check(value -> (Double) value >= 1, "must be at least 1"),
                 FerrostateOptions.BLOOM_FILTER_BITS_PER_KEY);

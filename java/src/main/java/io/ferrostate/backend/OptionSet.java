@@ -11,6 +11,7 @@ import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.ReadableConfig;
 
 import java.io.Serializable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -49,7 +50,8 @@ public final class OptionSet implements Serializable {
                             FerrostateOptions.BLOOM_FILTER_BITS_PER_KEY,
                             FerrostateOptions.BLOOM_FILTER_BLOCK_BASED_MODE,
                             FerrostateOptions.COMPRESSION_PER_LEVEL,
-                            FerrostateOptions.USE_PARTITIONED_INDEX_FILTERS));
+                            FerrostateOptions.USE_PARTITIONED_INDEX_FILTERS,
+                            FerrostateOptions.COMPACT_FILTER_PERIODIC_COMPACTION_TIME));
 
     private static final List<ConfigOption<?>> OTHER_OPTIONS =
             Arrays.asList(
@@ -61,7 +63,8 @@ public final class OptionSet implements Serializable {
                     FerrostateOptions.FIX_PER_SLOT_MEMORY_SIZE,
                     FerrostateOptions.FIX_PER_TM_MEMORY_SIZE,
                     FerrostateOptions.WRITE_BUFFER_RATIO,
-                    FerrostateOptions.HIGH_PRIORITY_POOL_RATIO);
+                    FerrostateOptions.HIGH_PRIORITY_POOL_RATIO,
+                    FerrostateOptions.COMPACT_FILTER_QUERY_TIME_AFTER_NUM_ENTRIES);
 
     private final Configuration values;
 
@@ -136,6 +139,9 @@ public final class OptionSet implements Serializable {
     private static String plain(Object value) {
         if (value instanceof MemorySize) {
             return Long.toString(((MemorySize) value).getBytes());
+        }
+        if (value instanceof Duration) {
+            return Long.toString(((Duration) value).getSeconds());
         }
         if (value instanceof List) {
             return ((List<?>) value)

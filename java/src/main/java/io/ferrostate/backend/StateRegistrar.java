@@ -24,17 +24,20 @@ final class StateRegistrar<K> {
     private final Map<String, RegisteredState> states;
     private final StateAccess<K> access;
     private final StateMigration migration;
+    private final TtlFilters ttlFilters;
     private final Map<String, AbstractState<K, ?, ?>> objects = new HashMap<>();
 
     StateRegistrar(
             Database database,
             Map<String, RegisteredState> states,
             StateAccess<K> access,
-            StateMigration migration) {
+            StateMigration migration,
+            TtlFilters ttlFilters) {
         this.database = database;
         this.states = states;
         this.access = access;
         this.migration = migration;
+        this.ttlFilters = ttlFilters;
     }
 
     <N, SV, SEV> AbstractState<K, N, SV> createOrUpdate(
@@ -56,6 +59,11 @@ final class StateRegistrar<K> {
         states.put(descriptor.getName(), new RegisteredState(metaInfo, column));
         metaInfo.updateSnapshotTransformFactory(
                 SnapshotTransforms.of(descriptor, transforms, metaInfo.getStateSerializer()));
+        if (allowFutureMetadataUpdates) {
+            ttlFilters.disable(column); // as in Flink: the serializer is not the last one yet
+        } else {
+            ttlFilters.register(column, descriptor, metaInfo.getStateSerializer());
+        }
         return object(descriptor, metaInfo, column);
     }
 
@@ -88,6 +96,7 @@ final class StateRegistrar<K> {
                             + ") must not be incompatible with the old one (" + previous + ").");
         }
         if (compatibility.isCompatibleAfterMigration()) {
+            ttlFilters.disable(known.column());
             migration.run(descriptor, metaInfo, object(descriptor, metaInfo, known.column()));
         }
         return metaInfo;

@@ -158,6 +158,44 @@ public final class Native {
     /** Reads with arrays, from any thread (queryable state). Null when absent. */
     public static native byte[] getArray(long state, byte[] key) throws IOException;
 
+    // ---- time to live: what compactions drop --------------------------------------------------------
+
+    /** {@link #ttlConfigure}: nothing expires; a timestamp in front; behind a null flag; per element. */
+    public static final int TTL_DISABLED = 0;
+
+    public static final int TTL_VALUE = 1;
+    public static final int TTL_MAP = 2;
+    public static final int TTL_LIST = 3;
+
+    /**
+     * Sets by which rule compactions of a state that begin from now on drop expired values. It
+     * replaces the former one; a state begins with {@link #TTL_DISABLED} whenever its database is opened.
+     *
+     * @param ttlMillis larger than 0; a value expires that long after its timestamp.
+     * @param queryTimeAfterNumEntries values that a compaction looks at between two looks at the clock.
+     * @param elementLayout for lists: how long an element is, see TtlElementLayout; null when the
+     *     library cannot know, then lists stay whole.
+     * @param compactEverySeconds files older than this are compacted even without need; 0: never;
+     *     -1: as the database was opened with.
+     */
+    public static native void ttlConfigure(
+            long state,
+            int kind,
+            long ttlMillis,
+            long queryTimeAfterNumEntries,
+            byte[] elementLayout,
+            long compactEverySeconds)
+            throws IOException;
+
+    /**
+     * Says what time it is for {@link #ttlConfigure}, until it is called again. Nothing expires before
+     * the first call of this or of {@link #ttlSystemTime}.
+     */
+    public static native void ttlTime(long db, long millis) throws IOException;
+
+    /** From now on it is the time of {@link System#currentTimeMillis()}, read when needed. */
+    public static native void ttlSystemTime(long db) throws IOException;
+
     // ---- cursor: a long scan of a whole column family as it was when opened -----------------------
 
     /** {@code keysOnly}: values are left out of the pages (length 0). */
