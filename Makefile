@@ -2,14 +2,15 @@
 GRADLE = gradle --console=plain -q
 SHELL = bash
 .SHELLFLAGS = -euo pipefail -c
-.PHONY: help demo jar test lint baseline bench bench-door clean-local
+.PHONY: help demo jar test lint baseline flink-tests bench bench-door clean-local
 
 help:
 	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
 	@echo 'make jar          the jar for Flink'\''s lib/, library linked statically (25 minutes the first time on a machine)'
 	@echo 'make test         all tests, on the jar that ships'
 	@echo 'make lint         formatting and lints of Rust and Java'
-	@echo 'make baseline     Flink'\''s own tests on Flink'\''s RocksDB backend, for comparison'
+	@echo 'make baseline     Flink'\''s own tests on Ferrostate and on Flink'\''s RocksDB backend, counts side by side'
+	@echo 'make flink-tests  Flink'\''s own test classes, whole and unchanged, with Ferrostate in the place of its backends'
 	@echo 'make bench        microbenchmarks'
 	@echo 'make bench-door   those of the JNI door, as ratios (4 minutes; docs/decisions/0002-jni-door.md)'
 	@echo 'make clean-local  removes what this clone built; the caches of the machine stay'
@@ -33,8 +34,12 @@ lint:
 
 baseline:
 	@scripts/install-tools build
-	@$(GRADLE) :java:rocksdbBaseline
-	@scripts/summary java/build/junit
+	@library=$$(scripts/build-library static) && $(GRADLE) --continue :java:conformance :java:rocksdbBaseline -Plibrary=$$library || true
+	@scripts/baseline
+
+flink-tests:
+	@scripts/install-tools test
+	@scripts/flink-tests
 
 bench: bench-door
 	@bench/run handles
