@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -35,17 +36,33 @@ final class ChildJvm implements AutoCloseable {
     }
 
     static ChildJvm start(Class<?> main, Path temporary, String... arguments) throws IOException {
+        String library = System.getProperty(NativeLibrary.LIBRARY_PROPERTY);
+        return startOn(
+                System.getProperty("java.class.path"),
+                main,
+                temporary,
+                library == null
+                        ? Collections.emptyList()
+                        : Arrays.asList("-D" + NativeLibrary.LIBRARY_PROPERTY + "=" + library),
+                Arrays.asList(arguments));
+    }
+
+    /** On another class path, with the library that is found there. */
+    static ChildJvm startOn(
+            String classPath,
+            Class<?> main,
+            Path temporary,
+            List<String> options,
+            List<String> arguments)
+            throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(OPTIONS);
+        command.addAll(options);
         command.add("-Djava.io.tmpdir=" + temporary);
-        String library = System.getProperty(NativeLibrary.LIBRARY_PROPERTY);
-        if (library != null) {
-            command.add("-D" + NativeLibrary.LIBRARY_PROPERTY + "=" + library);
-        }
-        command.addAll(Arrays.asList("-cp", System.getProperty("java.class.path")));
+        command.addAll(Arrays.asList("-cp", classPath));
         command.add(main.getName());
-        command.addAll(Arrays.asList(arguments));
+        command.addAll(arguments);
         return new ChildJvm(
                 new ProcessBuilder(command)
                         .redirectError(ProcessBuilder.Redirect.INHERIT)
