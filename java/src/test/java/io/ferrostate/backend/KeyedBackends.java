@@ -3,10 +3,12 @@ package io.ferrostate.backend;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.operators.testutils.MockEnvironment;
 import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
 import org.apache.flink.runtime.query.KvStateRegistry;
+import org.apache.flink.runtime.query.TaskKvStateRegistry;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.AbstractStateBackend;
 import org.apache.flink.runtime.state.KeyGroupRange;
@@ -51,6 +53,62 @@ public final class KeyedBackends implements AutoCloseable {
             TtlTimeProvider timeProvider,
             KeyedStateHandle... handles)
             throws IOException {
+        return create(
+                backend,
+                keySerializer,
+                numberOfKeyGroups,
+                taskRegistry(),
+                timeProvider,
+                new UnregisteredMetricsGroup(),
+                handles);
+    }
+
+    /** With a registry that sees the queryable states. */
+    public <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            TaskKvStateRegistry registry)
+            throws IOException {
+        return create(
+                backend,
+                keySerializer,
+                numberOfKeyGroups,
+                registry,
+                TtlTimeProvider.DEFAULT,
+                new UnregisteredMetricsGroup());
+    }
+
+    /** With a group that sees the metrics. */
+    public <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            MetricGroup metrics)
+            throws IOException {
+        return create(
+                backend,
+                keySerializer,
+                numberOfKeyGroups,
+                taskRegistry(),
+                TtlTimeProvider.DEFAULT,
+                metrics);
+    }
+
+    private TaskKvStateRegistry taskRegistry() {
+        return new KvStateRegistry()
+                .createTaskRegistry(environment.getJobID(), environment.getJobVertexId());
+    }
+
+    private <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            TaskKvStateRegistry registry,
+            TtlTimeProvider timeProvider,
+            MetricGroup metrics,
+            KeyedStateHandle... handles)
+            throws IOException {
         return backend.createKeyedStateBackend(
                 new KeyedStateBackendParametersImpl<>(
                         environment,
@@ -59,11 +117,9 @@ public final class KeyedBackends implements AutoCloseable {
                         keySerializer,
                         numberOfKeyGroups,
                         KeyGroupRange.of(0, numberOfKeyGroups - 1),
-                        new KvStateRegistry()
-                                .createTaskRegistry(
-                                        environment.getJobID(), environment.getJobVertexId()),
+                        registry,
                         timeProvider,
-                        new UnregisteredMetricsGroup(),
+                        metrics,
                         Arrays.asList(handles),
                         new CloseableRegistry()));
     }
