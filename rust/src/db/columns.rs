@@ -5,7 +5,6 @@ use super::ffi_ttl::{TtlFilter, TtlRule};
 use super::open::with_filter;
 use super::owner::Db;
 use super::scan::{successor, Cursor};
-use super::stall;
 use crate::error::{Error, Result};
 use rocksdb::{AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode};
 use std::sync::Arc;
@@ -110,21 +109,21 @@ impl Column {
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open.
-        stall::outlast(&self.db, || unsafe { ffi::put(self.raw, &self.db.options, key, value) })
+        unsafe { ffi::put(self.raw, &self.db.options, key, value) }
     }
 
     #[inline]
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open.
-        stall::outlast(&self.db, || unsafe { ffi::merge(self.raw, &self.db.options, key, operand) })
+        unsafe { ffi::merge(self.raw, &self.db.options, key, operand) }
     }
 
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open.
-        stall::outlast(&self.db, || unsafe { ffi::delete(self.raw, &self.db.options, key) })
+        unsafe { ffi::delete(self.raw, &self.db.options, key) }
     }
 
     /// Writes all rows or none.
@@ -184,7 +183,7 @@ impl Column {
         self.db.check()?;
         if batch.bytes() > 0 {
             // SAFETY: `self` keeps the database open.
-            stall::outlast(&self.db, || unsafe { batch.write(self.raw, &self.db.options) })
+            unsafe { batch.write(self.raw, &self.db.options) }
                 .map_err(|error| error.context(self.about("write a batch")))?;
         }
         batch.clear();

@@ -1,11 +1,17 @@
 //! Calls of RocksDB's C API that the crate lacks or makes slow. Every other use of RocksDB goes
 //! through the crate. All of this module's `unsafe` is about one thing: pointers that `Db` owns.
-use super::stall::Written;
 use crate::error::{Error, Result};
 use librocksdb_sys as sys;
 use rocksdb::{AsRawPtr, DBWithThreadMode, MultiThreaded, Options, ReadOptions};
 use std::ffi::{c_char, CStr};
 use std::ptr;
+
+extern "C" {
+    fn ferrostate_options_no_recovery(
+        options: *mut sys::rocksdb_options_t,
+        error: *mut *mut c_char,
+    ) -> bool;
+}
 
 /// Read and write options made once a database; freed with it.
 pub(super) struct RawOptions {
@@ -25,8 +31,6 @@ impl RawOptions {
             let read = sys::rocksdb_readoptions_create();
             let write = sys::rocksdb_writeoptions_create();
             sys::rocksdb_writeoptions_disable_WAL(write, 1);
-            // See `stall.rs`.
-            sys::rocksdb_writeoptions_set_no_slowdown(write, 1);
             Self { read, write }
         }
     }
@@ -110,7 +114,7 @@ pub(super) unsafe fn put(
     options: &RawOptions,
     key: &[u8],
     value: &[u8],
-) -> Result<Written> {
+) -> Result<()> {
     // SAFETY: the caller vouches for `raw`.
     unsafe { write_row(sys::rocksdb_put_cf, raw, options, key, value) }
 }
@@ -123,7 +127,7 @@ pub(super) unsafe fn merge(
     options: &RawOptions,
     key: &[u8],
     operand: &[u8],
-) -> Result<Written> {
+) -> Result<()> {
     // SAFETY: the caller vouches for `raw`.
     unsafe { write_row(sys::rocksdb_merge_cf, raw, options, key, operand) }
 }
@@ -137,7 +141,7 @@ unsafe fn write_row(
     options: &RawOptions,
     key: &[u8],
     value: &[u8],
-) -> Result<Written> {
+) -> Result<()> {
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the caller vouches for `raw`; the slices live through the call.
     unsafe {
@@ -152,12 +156,12 @@ unsafe fn write_row(
             &raw mut error,
         );
     }
-    written(error)
+    check(error)
 }
 
 /// # Safety
 /// `raw` points to a live database.
-pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) -> Result<Written> {
+pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) -> Result<()> {
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the caller vouches for `raw`; the slice lives through the call.
     unsafe {
@@ -170,13 +174,22 @@ pub(super) unsafe fn delete(raw: RawColumn, options: &RawOptions, key: &[u8]) ->
             &raw mut error,
         );
     }
-    written(error)
+    check(error)
 }
 
 /// The crate's options lack this setter. Close must not write what nobody will read.
 pub(super) fn avoid_flush_during_shutdown(options: &mut Options) {
     // SAFETY: the pointer is that of the live `options`, used at once.
     unsafe { sys::rocksdb_options_set_avoid_flush_during_shutdown(options.as_raw_ptr(), 1) }
+}
+
+/// A background error stays, and fails writes, instead of being recovered from behind our back; see
+/// `shim/no_recovery.cc`.
+pub(super) fn no_recovery(options: &mut Options) -> Result<()> {
+    let mut error = ptr::null_mut::<c_char>();
+    // SAFETY: the pointer is that of the live `options`, used at once.
+    unsafe { ferrostate_options_no_recovery(options.as_raw_ptr(), &raw mut error) };
+    check(error)
 }
 
 /// For scans that end where `upper` begins.
@@ -187,23 +200,6 @@ pub(super) fn scan_options(upper: Option<Vec<u8>>) -> ReadOptions {
         options.set_iterate_upper_bound(upper);
     }
     options
-}
-
-/// The code that RocksDB gives to a write it refused because it would have had to wait.
-const STALLED: &str = "Result incomplete";
-
-/// Takes the message of a write.
-pub(super) fn written(error: *mut c_char) -> Result<Written> {
-    if error.is_null() {
-        return Ok(Written::Done);
-    }
-    // SAFETY: a NUL-terminated string of RocksDB's, alive until `check` takes it.
-    let stalled = unsafe { CStr::from_ptr(error) }.to_bytes().starts_with(STALLED.as_bytes());
-    let outcome = check(error);
-    if stalled {
-        return Ok(Written::Stalled);
-    }
-    outcome.map(|()| Written::Done)
 }
 
 /// Takes a message that RocksDB, or the shim, allocated.

@@ -1,7 +1,6 @@
-//! A batch of writes of one column family, lent to RocksDB: the crate's gives its batch away with the
-//! write, so that a refused one would have to be copied first. Raw calls only, like `ffi`.
-use super::ffi::{written, RawColumn, RawOptions};
-use super::stall::Written;
+//! A batch of writes of one column family, which is written and filled again: the crate gives its batches
+//! away with the write. Raw calls only, like `ffi`.
+use super::ffi::{check, RawColumn, RawOptions};
 use crate::error::Result;
 use librocksdb_sys as sys;
 use std::ffi::c_char;
@@ -65,15 +64,15 @@ impl Batch {
         unsafe { sys::rocksdb_writebatch_clear(self.raw) }
     }
 
-    /// Writes the rows and keeps them, so that a refused write can be tried again.
+    /// Writes the rows and keeps them until `clear`.
     ///
     /// # Safety
     /// `column` belongs to the live database that the rows are for.
-    pub(super) unsafe fn write(&self, column: RawColumn, options: &RawOptions) -> Result<Written> {
+    pub(super) unsafe fn write(&self, column: RawColumn, options: &RawOptions) -> Result<()> {
         let mut error = ptr::null_mut::<c_char>();
         // SAFETY: the caller vouches for `column`; RocksDB leaves the batch as it is.
         unsafe { sys::rocksdb_write(column.db, options.write, self.raw, &raw mut error) };
-        written(error)
+        check(error)
     }
 }
 

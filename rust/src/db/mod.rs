@@ -8,7 +8,6 @@ mod open;
 mod options;
 mod owner;
 mod scan;
-mod stall;
 
 pub use columns::Column;
 pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
