@@ -1,5 +1,6 @@
 //! Options as text from Java -> one typed value, once. The names and what they mean to users are
 //! FerrostateOptions' business; what RocksDB is told is `db/options.rs`'s.
+use crate::db::MOST_THREADS;
 use crate::error::{Error, Result};
 use rocksdb::{DBCompactionStyle, DBCompressionType, LogLevel};
 use std::str::FromStr;
@@ -89,7 +90,12 @@ impl Config {
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         match name {
-            "thread.num" => self.background_jobs = at_least(name, value, 1)?,
+            "thread.num" => {
+                self.background_jobs = at_least(name, value, 1)?;
+                if self.background_jobs > MOST_THREADS {
+                    return Err(wrong(name, value, &format!("must be at most {MOST_THREADS}")));
+                }
+            }
             "files.open" => self.open_files = at_least(name, value, -1)?,
             "log.level" => self.log_level = log_level(name, value)?,
             "compaction.style" => self.compaction_style = compaction_style(name, value)?,
@@ -216,6 +222,7 @@ mod tests {
         for (name, value) in [
             ("thread.num", "0"),
             ("thread.num", "many"),
+            ("thread.num", "1000000"),
             ("block.blocksize", "-4"),
             ("compaction.style", "SIDEWAYS"),
             ("compression.per.level", "SNAPPY,GZIP"),

@@ -4,16 +4,20 @@ mod columns;
 mod ffi;
 mod ffi_batch;
 mod ffi_ttl;
+mod manifest;
 mod open;
 mod options;
 mod owner;
 mod scan;
+mod threads;
 
 pub use columns::Column;
 pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
+pub use manifest::check_manifest;
 pub use options::{read_only_options, MERGE_OPERATOR};
 pub use owner::Db;
 pub use scan::{successor, Cursor, Fill};
+pub use threads::MOST as MOST_THREADS;
 
 #[cfg(test)]
 #[path = "db_test.rs"]

@@ -1,5 +1,6 @@
 //! Opening: which column families there are, and errors that say what to do. Options come ready.
 use super::ffi_ttl::{TtlClock, TtlFilter};
+use super::manifest::check_manifest;
 use super::owner::RocksDb;
 use crate::error::{Error, Result};
 use rocksdb::{ColumnFamilyDescriptor, Options};
@@ -20,6 +21,7 @@ pub(super) fn open(
 ) -> Result<(RocksDb, Filters)> {
     let step = || format!("open the database in {}", path.display());
     std::fs::create_dir_all(path).map_err(|e| Error::io("create the directory", path, &e))?;
+    check_manifest(path).map_err(|e| e.context(step()))?;
     let names = if path.join("CURRENT").exists() {
         RocksDb::list_cf(database, path).map_err(|e| Error::rocksdb(&step(), &e))?
     } else {

@@ -38,6 +38,7 @@ pub struct Db {
 impl Db {
     /// Opens the database in `path`, created when absent, with all column families it has.
     pub fn open(path: &Path, config: &Config, memory: Option<Arc<Memory>>) -> Result<Arc<Self>> {
+        super::threads::ensure(config.background_jobs)?;
         let cache = match &memory {
             Some(memory) => memory.cache().clone(),
             None => Cache::new_lru_cache(config.block_cache_size),

@@ -8,7 +8,7 @@ use rocksdb::{
 };
 
 use crate::cancel::Cancel;
-use crate::db::read_only_options;
+use crate::db::{check_manifest, read_only_options};
 use crate::error::{Error, Result};
 
 /// A batch ends at so many bytes of keys and values, or so many rows.
@@ -38,6 +38,7 @@ pub fn copy_range(
 ) -> Result<()> {
     let step = || format!("open {} to copy a key range", source.display());
     cancel.check(&step())?;
+    check_manifest(source).map_err(|error| error.context(step()))?;
     let options = source_options()?;
     let columns = DB::list_cf(&options, source).map_err(|cause| Error::rocksdb(&step(), &cause))?;
     let descriptors = columns.iter().map(|name| ColumnFamilyDescriptor::new(name, options.clone()));

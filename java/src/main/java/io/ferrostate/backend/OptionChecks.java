@@ -26,6 +26,12 @@ final class OptionChecks {
         }
     }
 
+    /** RocksDB starts them all and keeps them; the library's own limit. */
+    private static final int MOST_THREADS = 1024;
+
+    /** RocksDB's. */
+    private static final long BLOCK_SIZE_LIMIT = 1L << 32;
+
     private static final Check POSITIVE_SIZE =
             new Check(value -> ((MemorySize) value).getBytes() > 0, "must be larger than 0");
     private static final Check POSITIVE =
@@ -42,10 +48,20 @@ final class OptionChecks {
         put(POSITIVE_SIZE, FerrostateOptions.TARGET_FILE_SIZE_BASE);
         put(POSITIVE_SIZE, FerrostateOptions.MAX_SIZE_LEVEL_BASE);
         put(POSITIVE_SIZE, FerrostateOptions.WRITE_BUFFER_SIZE);
-        put(POSITIVE_SIZE, FerrostateOptions.BLOCK_SIZE);
+        put(
+                new Check(
+                        value ->
+                                ((MemorySize) value).getBytes() > 0
+                                        && ((MemorySize) value).getBytes() < BLOCK_SIZE_LIMIT,
+                        "must be larger than 0 and smaller than 4 GiB"),
+                FerrostateOptions.BLOCK_SIZE);
         put(POSITIVE_SIZE, FerrostateOptions.METADATA_BLOCK_SIZE);
         put(POSITIVE_SIZE, FerrostateOptions.BLOCK_CACHE_SIZE);
-        put(POSITIVE, FerrostateOptions.MAX_BACKGROUND_THREADS);
+        put(
+                new Check(
+                        value -> (Integer) value > 0 && (Integer) value <= MOST_THREADS,
+                        "must be larger than 0 and at most " + MOST_THREADS),
+                FerrostateOptions.MAX_BACKGROUND_THREADS);
         put(POSITIVE, FerrostateOptions.MAX_WRITE_BUFFER_NUMBER);
         put(POSITIVE, FerrostateOptions.MIN_WRITE_BUFFER_NUMBER_TO_MERGE);
         put(FRACTION, FerrostateOptions.WRITE_BUFFER_RATIO);

@@ -119,6 +119,8 @@ class OptionSetTest {
     @CsvSource({
         "thread.num, 0",
         "thread.num, many",
+        "thread.num, 1000000",
+        "block.blocksize, 4 gb",
         "files.open, -2",
         "writebuffer.size, 0",
         "writebuffer.size, 3 elephants",
