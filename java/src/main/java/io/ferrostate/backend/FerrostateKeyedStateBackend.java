@@ -303,6 +303,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
         if (disposed) {
             return;
         }
+        access.checkNotInUse();
         disposed = true;
         super.dispose();
         resources.close();

@@ -73,6 +73,11 @@ public final class StateAccess<K> implements AutoCloseable {
         guard.exit();
     }
 
+    /** Throws if this thread is in the middle of a use, in which nothing may be closed. */
+    void checkNotInUse() {
+        guard.checkNotInside();
+    }
+
     // ---- keys: all return the length of the key that now lies in the key page -------------------
 
     public void setKey(K key, int keyGroup) throws IOException {

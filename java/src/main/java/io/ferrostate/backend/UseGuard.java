@@ -6,7 +6,9 @@ import java.lang.invoke.VarHandle;
 /**
  * Keeps two threads from using the pages of one backend at once. State belongs to the task's thread:
  * a second one, which Flink never brings but user code may, gets an exception instead of somebody
- * else's memory. Costs one compare-and-set a use; a thread may enter again what it has entered.
+ * else's memory. Nor does one thread use them twice at once: a serializer that touches state of the
+ * backend it is called by would have its half-written value mixed up with another. Costs one
+ * compare-and-set a use.
  */
 final class UseGuard {
 
@@ -30,43 +32,49 @@ final class UseGuard {
     /** Null unless used, so that no thread finds itself here that is not inside. */
     private Thread user;
 
-    /** How often the user has entered again. */
-    private int depth;
-
     void enter() {
         if (STATE.compareAndSet(this, FREE, USED)) {
             user = Thread.currentThread();
         } else {
-            enterAgain();
+            throw refused();
         }
     }
 
-    private void enterAgain() {
+    private IllegalStateException refused() {
         Thread other = user;
         if (other == Thread.currentThread()) {
-            depth++;
-            return;
+            return usedAgain("State was used");
         }
         if ((int) STATE.getAcquire(this) == CLOSED) {
-            throw new IllegalStateException("The state backend was disposed.");
+            return new IllegalStateException("The state backend was disposed.");
         }
-        throw new IllegalStateException(
+        return new IllegalStateException(
                 "Keyed state is used by two threads at once: by " + Thread.currentThread() + " and "
                         + (other == null ? "another one" : other)
                         + ". It belongs to the task's thread alone.");
     }
 
+    private static IllegalStateException usedAgain(String what) {
+        return new IllegalStateException(
+                what + " while another use of state of the same operator goes on, by one of its"
+                        + " serializers. Serializers must not touch state.");
+    }
+
     void exit() {
-        if (depth > 0) {
-            depth--;
-            return;
-        }
         user = null;
         STATE.setRelease(this, FREE);
     }
 
+    /** Throws if this thread is inside: it would wait for itself. */
+    void checkNotInside() {
+        if (user == Thread.currentThread()) {
+            throw usedAgain("The state backend was to be disposed");
+        }
+    }
+
     /** Waits until nobody is inside; from then on nobody enters. */
     void close() {
+        checkNotInside();
         while (!STATE.compareAndSet(this, FREE, CLOSED)) {
             if ((int) STATE.getAcquire(this) == CLOSED) {
                 return;

@@ -157,6 +157,19 @@ public abstract class AbstractState<K, N, V> implements InternalKvState<K, N, V>
         }
     }
 
+    /** Reads one stored value; bytes that end too early are told with the state's name. */
+    final <T> T deserialize(DataInputDeserializer stored, TypeSerializer<T> serializer)
+            throws IOException {
+        try {
+            return serializer.deserialize(stored);
+        } catch (IOException e) {
+            throw new IOException(
+                    "What state '" + name() + "' has stored cannot be read with " + serializer
+                            + ": " + e,
+                    e);
+        }
+    }
+
     final V defaultValue() {
         return defaultValue == null ? null : valueSerializer.copy(defaultValue);
     }

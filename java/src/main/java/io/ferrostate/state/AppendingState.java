@@ -27,7 +27,7 @@ abstract class AppendingState<K, N, IN, SV, OUT> extends AbstractState<K, N, SV>
         access.enter();
         try {
             DataInputDeserializer stored = access.get(column, key());
-            return stored == null ? null : valueSerializer.deserialize(stored);
+            return stored == null ? null : deserialize(stored, valueSerializer);
         } finally {
             access.exit();
         }

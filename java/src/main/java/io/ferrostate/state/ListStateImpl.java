@@ -64,7 +64,7 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
     private List<V> read(DataInputDeserializer stored) throws IOException {
         List<V> elements = new ArrayList<>();
         while (stored.available() > 0) {
-            elements.add(elementSerializer.deserialize(stored));
+            elements.add(deserialize(stored, elementSerializer));
             stored.skipBytes(1);
         }
         return elements;

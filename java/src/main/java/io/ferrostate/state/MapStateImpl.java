@@ -54,7 +54,7 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
         try {
             DataInputDeserializer stored = access.get(column, key(userKey, userKeySerializer));
             boolean isNull = stored == null || stored.readBoolean();
-            return isNull ? null : userValueSerializer.deserialize(stored);
+            return isNull ? null : deserialize(stored, userValueSerializer);
         } finally {
             access.exit();
         }

@@ -20,7 +20,7 @@ final class ValueStateImpl<K, N, V> extends AbstractState<K, N, V>
         access.enter();
         try {
             DataInputDeserializer stored = access.get(column, key());
-            return stored == null ? defaultValue() : valueSerializer.deserialize(stored);
+            return stored == null ? defaultValue() : deserialize(stored, valueSerializer);
         } finally {
             access.exit();
         }
