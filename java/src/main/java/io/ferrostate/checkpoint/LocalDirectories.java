@@ -21,8 +21,14 @@ final class LocalDirectories {
     static SnapshotDirectory prepare(SnapshotContext<?> context, long checkpointId)
             throws IOException {
         if (!context.localRecovery().isLocalBackupEnabled()) {
-            return SnapshotDirectory.temporary(
-                    new File(context.instanceDirectory(), "chk-" + checkpointId));
+            File directory = new File(context.instanceDirectory(), "chk-" + checkpointId);
+            if (directory.exists()) {
+                // Another snapshot's, which still reads it: not to be deleted by this one.
+                throw new IOException(
+                        "A snapshot " + checkpointId + " of " + context.operatorIdentifier()
+                                + " is being taken already: " + directory + " exists.");
+            }
+            return SnapshotDirectory.temporary(directory);
         }
         LocalSnapshotDirectoryProvider provider = provider(context.localRecovery());
         File parent = provider.subtaskSpecificCheckpointDirectory(checkpointId);

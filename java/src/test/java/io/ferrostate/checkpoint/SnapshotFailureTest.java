@@ -150,13 +150,32 @@ class SnapshotFailureTest {
     @Test
     void aLocalCheckpointThatFails() throws Exception {
         long handles = Native.liveHandles();
-        Files.createDirectories(backend.instance().resolve("chk-2/in-the-way"));
+        Path aside = directory.resolve("aside");
+        Files.move(backend.instance(), aside);
         assertThatThrownBy(() -> strategy.syncPrepareResources(2))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("chk-2");
+        Files.move(aside, backend.instance());
         assertThat(Native.liveHandles()).isEqualTo(handles);
         assertNothingLeft();
         assertNextCheckpointIsGood();
+    }
+
+    /** The second one is refused and does not take the first one's files away. */
+    @Test
+    void twoSnapshotsWithOneNumber() throws Exception {
+        long handles = Native.liveHandles();
+        NativeSnapshotResources first = strategy.syncPrepareResources(2);
+        assertThatThrownBy(() -> strategy.syncPrepareResources(2))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("snapshot 2 of operator")
+                .hasMessageContaining("chk-2");
+        SnapshotResult<KeyedStateHandle> result =
+                BackendFixture.finish(
+                        strategy, first, 2, files.location(2), CHECKPOINT, new CloseableRegistry());
+        assertThat(Native.liveHandles()).isEqualTo(handles);
+        result.discardState();
+        assertNothingLeft();
     }
 
     @Test
