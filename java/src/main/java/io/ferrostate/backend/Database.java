@@ -55,6 +55,7 @@ public final class Database implements AutoCloseable {
 
     /** Opens a column family, created when absent. The same name gives the same object. */
     public Column column(String name) throws IOException {
+        StateNames.check(name);
         lock.writeLock().lock();
         try {
             checkOpen();

@@ -194,6 +194,15 @@ class MisuseTest {
                 .hasMessageContaining("default");
     }
 
+    /** Each would fail a checkpoint or its restore, or share its rows with another state. */
+    @Test
+    void namesThatCannotBeKeptAreRefused() {
+        for (String name : List.of("", "a\0b", "\uD800", "x\uDC00y", "x".repeat(65536))) {
+            assertThatThrownBy(() -> state(new ValueStateDescriptor<>(name, String.class)))
+                    .hasMessageContaining("A state cannot be named '");
+        }
+    }
+
     @Test
     void nullElementsOfListsAreRefusedAndNothingIsWritten() throws Exception {
         ListState<String> list = state(new ListStateDescriptor<>("list", String.class));
