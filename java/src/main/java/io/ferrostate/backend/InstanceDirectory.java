@@ -2,6 +2,7 @@ package io.ferrostate.backend;
 
 import io.ferrostate.FerrostateOptions;
 import io.ferrostate.jni.Native;
+import io.ferrostate.jni.PathSpelling;
 
 import org.apache.flink.util.FileUtils;
 import org.slf4j.Logger;
@@ -70,6 +71,14 @@ public final class InstanceDirectory implements AutoCloseable {
 
     /** Throws unless databases can be put into a root, which is created when absent. */
     static void requireUsable(File root, boolean configured) throws IOException {
+        if (!PathSpelling.isShared(root.getPath())) {
+            throw unusable(
+                    root,
+                    configured,
+                    "it has letters that this JVM cannot spell (its file names are in "
+                            + PathSpelling.encoding() + "; a UTF-8 locale would do)",
+                    null);
+        }
         if (root.exists() && !root.isDirectory()) {
             throw unusable(root, configured, "it is a file, not a directory", null);
         }

@@ -1,6 +1,7 @@
 package io.ferrostate.checkpoint;
 
 import io.ferrostate.jni.Native;
+import io.ferrostate.jni.PathSpelling;
 
 import org.apache.flink.core.fs.EntropyInjector;
 import org.apache.flink.core.fs.FileSystem;
@@ -24,7 +25,8 @@ import java.lang.reflect.Field;
  *
  * <p>Only for exactly Flink's plain file system storage: its subclass for file merging, entropy
  * injection and file systems that wrap or replace the local one (limits, tests) want every byte to
- * pass through their streams.
+ * pass through their streams. Nor where the library would spell the path differently: Flink could
+ * neither read nor delete what it wrote.
  */
 final class DirectTarget {
 
@@ -78,6 +80,7 @@ final class DirectTarget {
     private static boolean isReached(FileSystem fileSystem, Path directory) {
         return unwrapped(fileSystem).getClass() == LocalFileSystem.class
                 && !EntropyInjector.isEntropyInjecting(fileSystem, directory)
+                && PathSpelling.isShared(directory.getPath())
                 && Native.storeReaches(directory.toUri().toString());
     }
 

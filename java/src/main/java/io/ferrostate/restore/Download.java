@@ -3,6 +3,7 @@ package io.ferrostate.restore;
 import io.ferrostate.checkpoint.ParallelTransfer;
 import io.ferrostate.jni.CancelToken;
 import io.ferrostate.jni.Native;
+import io.ferrostate.jni.PathSpelling;
 
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle;
@@ -109,7 +110,12 @@ final class Download {
         Class<?> type = handle.getClass();
         return (type == FileStateHandle.class || type == RelativeFileStateHandle.class)
                 && handle.getStateSize() >= 0
-                && Native.storeReaches(((FileStateHandle) handle).getFilePath().toUri().toString());
+                && isReached(((FileStateHandle) handle).getFilePath());
+    }
+
+    private static boolean isReached(org.apache.flink.core.fs.Path file) {
+        return PathSpelling.isShared(file.getPath())
+                && Native.storeReaches(file.toUri().toString());
     }
 
     private Void copy(StreamStateHandle handle, Path target) throws IOException {

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Another JVM on this one's class path and library, read line by line, killed where asked. */
@@ -36,8 +37,16 @@ final class ChildJvm implements AutoCloseable {
     }
 
     static ChildJvm start(Class<?> main, Path temporary, String... arguments) throws IOException {
+        return start(Collections.emptyMap(), main, temporary, arguments);
+    }
+
+    /** @param environment added to this process's own. */
+    static ChildJvm start(
+            Map<String, String> environment, Class<?> main, Path temporary, String... arguments)
+            throws IOException {
         String library = System.getProperty(NativeLibrary.LIBRARY_PROPERTY);
-        return startOn(
+        return launch(
+                environment,
                 System.getProperty("java.class.path"),
                 main,
                 temporary,
@@ -55,6 +64,17 @@ final class ChildJvm implements AutoCloseable {
             List<String> options,
             List<String> arguments)
             throws IOException {
+        return launch(Collections.emptyMap(), classPath, main, temporary, options, arguments);
+    }
+
+    private static ChildJvm launch(
+            Map<String, String> environment,
+            String classPath,
+            Class<?> main,
+            Path temporary,
+            List<String> options,
+            List<String> arguments)
+            throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(OPTIONS);
@@ -63,15 +83,21 @@ final class ChildJvm implements AutoCloseable {
         command.addAll(Arrays.asList("-cp", classPath));
         command.add(main.getName());
         command.addAll(arguments);
-        return new ChildJvm(
-                new ProcessBuilder(command)
-                        .redirectError(ProcessBuilder.Redirect.INHERIT)
-                        .start());
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT);
+        builder.environment().putAll(environment);
+        return new ChildJvm(builder.start());
     }
 
     /** The next line, or null when the process has ended and all its lines were read. */
     String line() throws IOException {
         return lines.readLine();
+    }
+
+    /** A line for the process to read. */
+    void say(String line) throws IOException {
+        process.getOutputStream().write((line + '\n').getBytes(StandardCharsets.UTF_8));
+        process.getOutputStream().flush();
     }
 
     /**
