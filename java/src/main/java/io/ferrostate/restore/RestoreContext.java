@@ -62,6 +62,10 @@ public final class RestoreContext<K> {
         return keyGroupRange;
     }
 
+    int numberOfKeyGroups() {
+        return numberOfKeyGroups;
+    }
+
     /** The first bytes of all keys of a key group; of the group after the last one as well. */
     byte[] keyGroupPrefix(int keyGroup) {
         byte[] prefix =

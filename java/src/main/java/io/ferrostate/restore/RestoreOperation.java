@@ -72,6 +72,7 @@ public final class RestoreOperation<K> {
             }
             incremental.add((IncrementalKeyedStateHandle) handle);
         }
+        new HandleChecks(context).check(handles);
         return incremental;
     }
 
@@ -81,6 +82,7 @@ public final class RestoreOperation<K> {
                 throw unexpected(handle);
             }
         }
+        new HandleChecks(context).check(handles);
         return handles;
     }
 

@@ -1,28 +1,38 @@
 package io.ferrostate.restore;
 
 import static io.ferrostate.checkpoint.BackendFixture.ALL;
+import static io.ferrostate.checkpoint.BackendFixture.KEY_GROUPS;
 import static io.ferrostate.checkpoint.BackendFixture.snapshot;
 import static io.ferrostate.checkpoint.CheckpointFiles.CHECKPOINT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.ferrostate.backend.KeyedBackends;
 import io.ferrostate.checkpoint.BackendFixture;
 import io.ferrostate.checkpoint.CheckpointFiles;
 import io.ferrostate.checkpoint.IncrementalSnapshotStrategy;
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.NativeLibrary;
 
+import org.apache.flink.api.common.state.ValueStateDescriptor;
+import org.apache.flink.api.common.typeutils.base.IntSerializer;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyGroupRangeOffsets;
 import org.apache.flink.runtime.state.KeyGroupsSavepointStateHandle;
+import org.apache.flink.runtime.state.KeyGroupsStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.PhysicalStateHandleID;
 import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
+import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.StreamStateHandle;
+import org.apache.flink.runtime.state.VoidNamespace;
+import org.apache.flink.runtime.state.VoidNamespaceSerializer;
 import org.apache.flink.runtime.state.changelog.ChangelogStateBackendHandle.ChangelogStateBackendHandleImpl;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
+import org.apache.flink.runtime.state.hashmap.HashMapStateBackend;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 
 import org.assertj.core.api.AbstractThrowableAssert;
@@ -40,6 +50,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.RunnableFuture;
 
 /**
  * Snapshots that cannot be restored: the exception names checkpoint, file and step, nothing stays
@@ -225,6 +236,86 @@ class RestoreFailureTest {
                 new ChangelogStateBackendHandleImpl(List.of(), List.of(), ALL, 7, 1, 0);
         assertRestoreFails(ALL, changelog)
                 .hasMessageContaining(ChangelogStateBackendHandleImpl.class.getName());
+    }
+
+    /** Its handle has the shape of a canonical savepoint's, its bytes have not. */
+    @Test
+    void aCheckpointOfTheHashmapBackend() throws Exception {
+        try (KeyedBackends backends = new KeyedBackends()) {
+            AbstractKeyedStateBackend<Integer> heap =
+                    backends.create(new HashMapStateBackend(), IntSerializer.INSTANCE, KEY_GROUPS);
+            heap.setCurrentKey(1);
+            heap.getPartitionedState(
+                            VoidNamespace.INSTANCE,
+                            VoidNamespaceSerializer.INSTANCE,
+                            new ValueStateDescriptor<>("value", IntSerializer.INSTANCE))
+                    .update(1);
+            RunnableFuture<SnapshotResult<KeyedStateHandle>> snapshot =
+                    heap.snapshot(9, 0, files.location(9), CHECKPOINT);
+            snapshot.run();
+            KeyedStateHandle handle = snapshot.get().getJobManagerOwnedSnapshot();
+            heap.dispose();
+            assertRestoreFails(ALL, handle)
+                    .hasMessageContaining("hashmap")
+                    .hasMessageContaining(
+                            ((KeyGroupsStateHandle) handle)
+                                    .getStreamStateHandleID()
+                                    .getKeyString());
+        }
+    }
+
+    /** They would restore without an error: to state of other keys, or to a mixture. */
+    @Test
+    void keyGroupsThatDoNotFit() throws Exception {
+        for (KeyGroupRange beyond :
+                List.of(KeyGroupRange.of(0, KEY_GROUPS), KeyGroupRange.of(100, 110))) {
+            assertRestoreFails(ALL, ofKeyGroups(beyond))
+                    .hasMessageContaining("checkpoint 7")
+                    .hasMessageContaining("has only " + KEY_GROUPS);
+        }
+        for (KeyGroupRange second : List.of(ALL, KeyGroupRange.of(9, 15), KeyGroupRange.of(3, 4))) {
+            assertRestoreFails(
+                            ALL, ofKeyGroups(second), ofKeyGroups(KeyGroupRange.of(0, 9)))
+                    .hasMessageContaining("checkpoint 7")
+                    .hasMessageContaining("the same key groups");
+        }
+    }
+
+    private KeyedStateHandle ofKeyGroups(KeyGroupRange range) {
+        return new IncrementalRemoteKeyedStateHandle(
+                UUID.randomUUID(),
+                range,
+                7,
+                checkpoint.getSharedState(),
+                checkpoint.getPrivateState(),
+                checkpoint.getMetaDataStateHandle());
+    }
+
+    /** RocksDB itself takes this for a write that a crash cut off, and opens with less state. */
+    @Test
+    void aManifestThatIsDamagedAtItsEnd() throws Exception {
+        for (HandleAndLocalPath file : checkpoint.getPrivateState()) {
+            if (file.getLocalPath().startsWith("MANIFEST")) {
+                byte[] bytes = Files.readAllBytes(fileOf(file.getHandle()));
+                bytes[lastRecord(bytes) + 5] = 1; // 256 bytes longer than the file
+                Files.write(fileOf(file.getHandle()), bytes);
+            }
+        }
+        for (KeyGroupRange range : List.of(ALL, KeyGroupRange.of(0, 3))) {
+            assertRestoreFails(range, checkpoint)
+                    .hasMessageContaining("checkpoint 7")
+                    .hasMessageContaining("MANIFEST")
+                    .hasMessageContaining("damaged");
+        }
+    }
+
+    private static int lastRecord(byte[] manifest) {
+        int at = 0;
+        for (int next = 0; next < manifest.length; ) {
+            at = next;
+            next = at + 7 + (manifest[at + 4] & 0xff) + (manifest[at + 5] & 0xff) * 256;
+        }
+        return at;
     }
 
     @Test
