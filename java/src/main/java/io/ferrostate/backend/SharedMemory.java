@@ -60,7 +60,9 @@ public final class SharedMemory implements AutoCloseable {
             return perTaskManager(env, allocate);
         } catch (Exception e) {
             throw new IOException(
-                    "Failed to acquire the memory that the databases of this slot share.", e);
+                    "Failed to acquire the memory that the databases of this slot share: "
+                            + e.getMessage(),
+                    e);
         }
     }
 

@@ -44,7 +44,7 @@ final class MetaFile {
         } catch (Exception failure) {
             guard.takeBack(stream);
             IOUtils.closeQuietly(stream);
-            throw new IOException("Writing the meta file failed: " + failure.getMessage(), failure);
+            throw new IOException("Writing the meta file through " + factory + " failed: " + failure.getMessage(), failure);
         }
     }
 
