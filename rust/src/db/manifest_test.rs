@@ -75,8 +75,13 @@ fn boundaries(bytes: &[u8]) -> Vec<usize> {
 fn fails_in_rocksdb(files: &Path) -> bool {
     let options = crate::db::read_only_options().expect("options");
     rocksdb::DB::list_cf(&options, files).is_err()
-        || rocksdb::DB::open_cf_for_read_only(&options, files, ["default", "first", "second"], false)
-            .is_err()
+        || rocksdb::DB::open_cf_for_read_only(
+            &options,
+            files,
+            ["default", "first", "second"],
+            false,
+        )
+        .is_err()
 }
 
 #[test]

@@ -21,7 +21,9 @@ pub(super) fn ensure(jobs: i32) -> Result<()> {
     let failed = |cause: &dyn std::fmt::Display| {
         Error::new(
             Kind::Io,
-            format!("cannot start {jobs} threads for flushes and compactions (thread.num): {cause}"),
+            format!(
+                "cannot start {jobs} threads for flushes and compactions (thread.num): {cause}"
+            ),
         )
     };
     try_out(jobs - *started + 1).map_err(|cause| failed(&cause))?;
