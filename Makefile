@@ -1,5 +1,5 @@
 # The few commands of this repository; the work is in scripts/, Cargo and Gradle.
-GRADLE = gradle --console=plain -q
+GRADLE = scripts/gradle
 SHELL = bash
 .SHELLFLAGS = -euo pipefail -c
 .PHONY: help demo jar test lint baseline flink-tests bench bench-door clean-local
@@ -21,8 +21,8 @@ demo:
 
 jar:
 	@scripts/install-tools build
-	@library=$$(scripts/build-library static) && scripts/check-library $$library && $(GRADLE) :java:jar -Plibrary=$$library
-	@ls -1 java/build/libs/ferrostate-*.jar
+	@library=$$(scripts/build-library static) && scripts/check-library "$$library" && $(GRADLE) :java:jar -Plibrary="$$library"
+	@ls -1 java/build/libs/ferrostate-[0-9]*.jar
 
 test:
 	@scripts/install-tools test
@@ -34,7 +34,7 @@ lint:
 
 baseline:
 	@scripts/install-tools build
-	@library=$$(scripts/build-library static) && $(GRADLE) --continue :java:conformance :java:rocksdbBaseline -Plibrary=$$library || true
+	@library=$$(scripts/build-library static) && $(GRADLE) --continue :java:conformance :java:rocksdbBaseline -Plibrary="$$library" || true
 	@scripts/baseline
 
 flink-tests:

@@ -272,7 +272,9 @@ public final class FerrostateOptions {
                     .booleanType()
                     .defaultValue(false)
                     .withFallbackKeys(rocksdb("bloom-filter.block-based-mode"))
-                    .withDescription("RocksDB's former kind of bloom filter, one a block.");
+                    .withDescription(
+                            "Has no effect: RocksDB no longer has this kind of filter; the log"
+                                    + " says so.");
 
     public static final ConfigOption<List<Compression>> COMPRESSION_PER_LEVEL =
             key("compression.per.level")

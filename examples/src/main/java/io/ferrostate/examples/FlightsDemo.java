@@ -57,13 +57,13 @@ public final class FlightsDemo {
                 options.keep != null
                         ? Files.createDirectories(options.keep)
                         : Files.createTempDirectory("ferrostate-demo");
-        try {
-            return new FlightsDemo(options, work, console).phases();
-        } finally {
-            if (options.keep == null) {
-                FileUtils.deleteDirectoryQuietly(work.toFile());
-            }
+        if (options.keep == null) {
+            // At the very end, Ctrl-C included.
+            Runtime.getRuntime()
+                    .addShutdownHook(
+                            new Thread(() -> FileUtils.deleteDirectoryQuietly(work.toFile())));
         }
+        return new FlightsDemo(options, work, console).phases();
     }
 
     private boolean phases() throws Exception {

@@ -27,7 +27,11 @@ public final class UnusedOptions {
         Set<String> known = knownKeys();
         for (String key : config.toMap().keySet()) {
             if (isOurs(key) && !known.contains(key)) {
-                once(key, "Option '{}' has no counterpart in Ferrostate and is not used.");
+                once(
+                        key,
+                        key.startsWith(FerrostateOptions.PREFIX)
+                                ? "There is no option '{}': it is not used."
+                                : "Option '{}' has no counterpart in Ferrostate and is not used.");
             }
         }
         if (options.get(FerrostateOptions.TIMER_SERVICE_FACTORY) != TimerService.HEAP) {
@@ -39,6 +43,11 @@ public final class UnusedOptions {
             once(
                     FerrostateOptions.CHECKPOINT_TRANSFER_THREAD_NUM.key(),
                     "Option '{}' has no effect: all transfers of a process share one limit.");
+        }
+        if (options.isSet(FerrostateOptions.BLOOM_FILTER_BLOCK_BASED_MODE)) {
+            once(
+                    FerrostateOptions.BLOOM_FILTER_BLOCK_BASED_MODE.key(),
+                    "Option '{}' has no effect: RocksDB no longer has this kind of filter.");
         }
         if (options.isSet(FerrostateOptions.HIGH_PRIORITY_POOL_RATIO)) {
             once(
