@@ -3,10 +3,14 @@ use super::ffi::{self, RawColumn};
 use super::ffi_batch::Batch;
 use super::ffi_ttl::{TtlFilter, TtlRule};
 use super::open::with_filter;
+use super::ingest::Ingest;
 use super::owner::Db;
 use super::scan::{successor, Cursor};
 use crate::error::{Error, Result};
-use rocksdb::{AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode};
+use rocksdb::{
+    AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode, IngestExternalFileOptions,
+};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A batch of deletes is written when it reaches this many bytes.
@@ -152,6 +156,23 @@ impl Column {
     /// A scan of the whole column family as it is now, which outlives the borrow of `self`.
     pub fn cursor(self: &Arc<Self>, keys_only: bool) -> Result<Cursor> {
         Cursor::open(self, keys_only)
+    }
+
+    /// Begins a bulk load of sorted rows.
+    pub fn load(self: &Arc<Self>) -> Result<Ingest> {
+        Ingest::begin(self)
+    }
+
+    /// Takes files over, all or none.
+    pub(super) fn ingest(
+        &self,
+        files: &[PathBuf],
+        options: &IngestExternalFileOptions,
+    ) -> Result<()> {
+        self.db
+            .rocks
+            .ingest_external_file_cf_opts(&self.handle, options, files.to_vec())
+            .map_err(|e| self.failure("take files over", &e))
     }
 
     pub fn contains_prefix(&self, prefix: &[u8]) -> Result<bool> {

@@ -24,6 +24,8 @@ pub struct Db {
     pub(super) rocks: RocksDb,
     pub(super) options: RawOptions,
     pub(super) column_options: Options,
+    /// Bytes.
+    pub(super) target_file_size: u64,
     /// The column families there are, which RocksDB does not tell of an open database.
     columns: Mutex<Filters>,
     pub(super) ttl_clock: Arc<TtlClock>,
@@ -52,6 +54,7 @@ impl Db {
             rocks,
             options: RawOptions::new(),
             column_options,
+            target_file_size: config.target_file_size,
             columns: Mutex::new(columns),
             ttl_clock,
             path: path.to_path_buf(),

@@ -6,6 +6,7 @@ mod checkpoint;
 mod db;
 mod guard;
 mod handle;
+mod ingest;
 mod log;
 mod page;
 mod process;
@@ -40,6 +41,7 @@ fn table() -> Vec<Native> {
         db::natives(),
         state::natives(),
         ttl::natives(),
+        ingest::natives(),
         checkpoint::natives(),
     ]
     .into_iter()

@@ -35,7 +35,7 @@ const ABSENT: jint = -1;
 /// # Safety
 /// Java's class Page vouches that `length` bytes at `address` are its own during the call.
 #[inline]
-unsafe fn slice<'a>(address: jlong, length: jint) -> Result<&'a [u8]> {
+pub(super) unsafe fn slice<'a>(address: jlong, length: jint) -> Result<&'a [u8]> {
     match usize::try_from(length) {
         Ok(0) => Ok(&[]),
         // SAFETY: as the caller says.

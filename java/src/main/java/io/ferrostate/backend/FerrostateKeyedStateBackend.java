@@ -93,7 +93,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         database,
                         states,
                         access,
-                        new StateMigration(access, cursors, ttlTimeProvider, cancelStreamRegistry),
+                        new StateMigration(cursors, ttlTimeProvider, cancelStreamRegistry),
                         ttlFilters);
         this.timers =
                 new TimerQueues(

@@ -18,27 +18,22 @@ import org.apache.flink.util.StateMigrationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-import java.io.IOException;
 
 /**
- * Rewrites all values of a state into the schema of its new serializer. Keys, namespaces and user
- * keys of maps stay as they are; a state whose user key changed is refused.
+ * Rewrites all values of a state into the schema of its new serializer: all or none, since the new
+ * rows wait in files of their own until the last one is written. Keys, namespaces and user keys of maps
+ * stay as they are; a state whose user key changed is refused.
  */
 final class StateMigration {
 
     private static final Logger LOG = LoggerFactory.getLogger(StateMigration.class);
 
-    private final StateAccess<?> access;
     private final Cursors cursors;
     private final TtlTimeProvider ttlTimeProvider;
     private final CloseableRegistry cancelRegistry;
 
     StateMigration(
-            StateAccess<?> access,
-            Cursors cursors,
-            TtlTimeProvider ttlTimeProvider,
-            CloseableRegistry cancelRegistry) {
-        this.access = access;
+            Cursors cursors, TtlTimeProvider ttlTimeProvider, CloseableRegistry cancelRegistry) {
         this.cursors = cursors;
         this.ttlTimeProvider = ttlTimeProvider;
         this.cancelRegistry = cancelRegistry;
@@ -65,31 +60,33 @@ final class StateMigration {
         DataInputDeserializer old = new DataInputDeserializer();
         DataOutputSerializer migrated = new DataOutputSerializer(512);
         long count = 0;
-        try (RowCursor rows = cursors.open(state.column(), false)) {
+        try (RowCursor rows = cursors.open(state.column(), false);
+                BulkLoad load = new BulkLoad(state.column())) {
             while (rows.next()) {
-                if (cancelRegistry.isClosed()) {
-                    throw new CancelTaskException(
-                            "The migration of state '" + state.name() + "' was cancelled.");
-                }
+                checkNotCancelled(state.name());
                 ScanPage row = rows.row();
                 old.setBuffer(row.bytes(), row.valueOffset(), row.valueLength());
                 migrated.clear();
                 state.migrateSerializedValue(old, migrated, prior, current, ttlTimeProvider);
-                write(state.column(), row, migrated);
+                load.add(
+                        row.bytes(),
+                        row.keyOffset(),
+                        row.keyLength(),
+                        migrated.getSharedBuffer(),
+                        0,
+                        migrated.length());
                 count++;
             }
+            checkNotCancelled(state.name());
+            load.ingest();
         }
         return count;
     }
 
-    private void write(Column column, ScanPage row, DataOutputSerializer migrated)
-            throws IOException {
-        access.enter();
-        try {
-            access.startValue().write(migrated.getSharedBuffer(), 0, migrated.length());
-            access.put(column, row.bytes(), row.keyOffset(), row.keyLength());
-        } finally {
-            access.exit();
+    private void checkNotCancelled(String state) {
+        if (cancelRegistry.isClosed()) {
+            throw new CancelTaskException(
+                    "The migration of state '" + state + "' was cancelled; it is as it was.");
         }
     }
 

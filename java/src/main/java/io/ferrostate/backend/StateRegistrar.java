@@ -7,16 +7,22 @@ import io.ferrostate.state.States;
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.TypeSerializerSchemaCompatibility;
+import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
 import org.apache.flink.runtime.state.RegisteredKeyValueStateBackendMetaInfo;
 import org.apache.flink.runtime.state.StateSnapshotTransformer.StateSnapshotTransformFactory;
+import org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot;
+import org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot.CommonOptionsKeys;
+import org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot.CommonSerializerKeys;
 import org.apache.flink.util.StateMigrationException;
 
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 
 /**
  * Registers key-value states: new ones get a column family, known ones (restored or registered
- * before) have their serializers compared and, if need be, their values migrated.
+ * before) have their serializers compared and, if need be, their values migrated. A registration that
+ * fails leaves a restored state as it was restored: it can be registered again, and snapshots keep it.
  */
 final class StateRegistrar<K> {
 
@@ -82,9 +88,26 @@ final class StateRegistrar<K> {
             StateDescriptor<?, SV> descriptor)
             throws Exception {
         RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo = keyValue(known);
-        updateNamespace(metaInfo, namespaceSerializer);
-        metaInfo.checkStateMetaInfo(descriptor);
+        TypeSerializer<N> previousNamespace = metaInfo.getNamespaceSerializer();
+        // Refuses a second registration, before anything has changed.
+        TypeSerializerSchemaCompatibility<N> namespaces =
+                metaInfo.updateNamespaceSerializer(namespaceSerializer);
+        try {
+            checkNamespace(metaInfo.getName(), namespaces, previousNamespace, namespaceSerializer);
+            metaInfo.checkStateMetaInfo(descriptor);
+            updateValues(known.column(), metaInfo, descriptor);
+            return metaInfo;
+        } catch (Throwable failure) {
+            states.put(metaInfo.getName(), known.withMetaInfo(asRestored(metaInfo, previousNamespace)));
+            throw failure;
+        }
+    }
 
+    private <N, SV> void updateValues(
+            Column column,
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo,
+            StateDescriptor<?, SV> descriptor)
+            throws Exception {
         // An incompatible serializer makes the former one inaccessible: take it before, for the text.
         TypeSerializer<SV> previous = metaInfo.getStateSerializer();
         TypeSerializerSchemaCompatibility<SV> compatibility =
@@ -96,10 +119,32 @@ final class StateRegistrar<K> {
                             + ") must not be incompatible with the old one (" + previous + ").");
         }
         if (compatibility.isCompatibleAfterMigration()) {
-            ttlFilters.disable(known.column());
-            migration.run(descriptor, metaInfo, object(descriptor, metaInfo, known.column()));
+            ttlFilters.disable(column);
+            // An object of its own: the one in use knows nothing of the new schema until it is there.
+            AbstractState<K, N, SV> rewriter = States.create(descriptor, access);
+            rewriter.register(descriptor, metaInfo, column);
+            migration.run(descriptor, metaInfo, rewriter);
         }
-        return metaInfo;
+    }
+
+    /** What was restored, as if nothing had been registered for it. */
+    private static <N, SV> RegisteredKeyValueStateBackendMetaInfo<N, SV> asRestored(
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo, TypeSerializer<N> namespaces) {
+        Map<String, TypeSerializerSnapshot<?>> serializers = new HashMap<>();
+        serializers.put(
+                CommonSerializerKeys.NAMESPACE_SERIALIZER.toString(),
+                namespaces.snapshotConfiguration());
+        serializers.put(
+                CommonSerializerKeys.VALUE_SERIALIZER.toString(),
+                metaInfo.getPreviousStateSerializerSnapshot());
+        return new RegisteredKeyValueStateBackendMetaInfo<>(
+                new StateMetaInfoSnapshot(
+                        metaInfo.getName(),
+                        StateMetaInfoSnapshot.BackendStateType.KEY_VALUE,
+                        Collections.singletonMap(
+                                CommonOptionsKeys.KEYED_STATE_TYPE.toString(),
+                                metaInfo.getStateType().toString()),
+                        serializers));
     }
 
     @SuppressWarnings("unchecked")
@@ -114,16 +159,15 @@ final class StateRegistrar<K> {
         return (RegisteredKeyValueStateBackendMetaInfo<N, SV>) known.metaInfo();
     }
 
-    private static <N> void updateNamespace(
-            RegisteredKeyValueStateBackendMetaInfo<N, ?> metaInfo, TypeSerializer<N> serializer)
+    private static <N> void checkNamespace(
+            String state,
+            TypeSerializerSchemaCompatibility<N> compatibility,
+            TypeSerializer<N> previous,
+            TypeSerializer<N> serializer)
             throws StateMigrationException {
-        TypeSerializer<N> previous = metaInfo.getNamespaceSerializer();
-        TypeSerializerSchemaCompatibility<N> compatibility =
-                metaInfo.updateNamespaceSerializer(serializer);
         if (compatibility.isCompatibleAfterMigration() || compatibility.isIncompatible()) {
             throw new StateMigrationException(
-                    "The new namespace serializer of state '" + metaInfo.getName() + "' ("
-                            + serializer
+                    "The new namespace serializer of state '" + state + "' (" + serializer
                             + ") must be compatible with the old one (" + previous + ").");
         }
     }

@@ -206,6 +206,28 @@ public final class Native {
 
     public static native void cursorClose(long cursor);
 
+    // ---- bulk load: sorted rows become files that join a column family in one step ------------------
+
+    /**
+     * Begins a bulk load. Its files lie in a directory beside the database, which goes with the handle.
+     */
+    public static native long sstOpen(long state) throws IOException;
+
+    /**
+     * Adds the entries of a page ({@link #scan}'s layout, "more" is ignored). Keys ascend strictly, over
+     * all pages. After a failure the load can only be closed.
+     */
+    public static native void sstAdd(long load, long page, int used) throws IOException;
+
+    /**
+     * Makes the rows added so far part of the column family, all or none; they replace rows with the
+     * same keys. Until then the column family is as it was. Nothing may write to it meanwhile.
+     */
+    public static native void sstIngest(long load) throws IOException;
+
+    /** Gives up what was not ingested. */
+    public static native void sstClose(long load);
+
     // ---- cancel -------------------------------------------------------------------------------
 
     /** A flag that long calls look at; they end within seconds with CancellationException. */

@@ -3,8 +3,6 @@ package io.ferrostate.restore;
 import io.ferrostate.backend.Database;
 import io.ferrostate.backend.RegisteredState;
 import io.ferrostate.jni.CancelToken;
-import io.ferrostate.jni.Native;
-import io.ferrostate.jni.Page;
 
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.restore.FullSnapshotRestoreOperation;
@@ -20,11 +18,10 @@ import java.util.concurrent.CancellationException;
 
 /**
  * Restores canonical savepoints (compatibility D12), which any backend may have written: Flink's own
- * reader yields rows, which are written as they are. Rows of timer queues included.
+ * reader yields rows, which are written as they are ({@link RestoredRows}). Rows of timer queues
+ * included.
  */
 final class SavepointRestore<K> {
-
-    private static final int PAGE_CAPACITY = 1 << 12;
 
     private final RestoreContext<K> context;
     private final StateRegistration registration;
@@ -63,64 +60,43 @@ final class SavepointRestore<K> {
                         handles,
                         context.keySerializer());
         try (CancelToken cancel = CancelToken.registeredIn(context.cancelRegistry());
-                Rows rows = new Rows();
                 ThrowingIterator<SavepointRestoreResult> parts = reader.restore()) {
             while (parts.hasNext()) {
                 SavepointRestoreResult part = parts.next();
                 List<RegisteredState> states =
                         registration.register(database, part.getStateMetaInfoSnapshots());
-                try (ThrowingIterator<KeyGroup> keyGroups = part.getRestoredKeyGroups()) {
+                try (RestoredRows rows = new RestoredRows(states);
+                        ThrowingIterator<KeyGroup> keyGroups = part.getRestoredKeyGroups()) {
                     while (keyGroups.hasNext()) {
-                        copyKeyGroup(keyGroups.next(), states, rows, cancel);
+                        copyKeyGroup(keyGroups.next(), rows, cancel);
                     }
+                    checkNotCancelled(cancel);
+                    rows.finish();
                 }
             }
         }
     }
 
-    private static void copyKeyGroup(
-            KeyGroup keyGroup, List<RegisteredState> states, Rows rows, CancelToken cancel)
+    private static void copyKeyGroup(KeyGroup keyGroup, RestoredRows rows, CancelToken cancel)
             throws IOException, StateMigrationException {
         try (ThrowingIterator<KeyGroupEntry> entries = keyGroup.getKeyGroupEntries()) {
             while (entries.hasNext()) {
-                if (cancel.isTriggered()) {
-                    throw new CancellationException("The restore was cancelled.");
-                }
+                checkNotCancelled(cancel);
                 KeyGroupEntry entry = entries.next();
-                if (entry.getKvStateId() >= states.size()) {
+                if (entry.getKvStateId() >= rows.states()) {
                     throw new IOException(
                             "Key group " + keyGroup.getKeyGroupId() + " has a row of state number "
                                     + entry.getKvStateId() + ", but there are only "
-                                    + states.size() + " states");
+                                    + rows.states() + " states");
                 }
-                rows.put(states.get(entry.getKvStateId()), entry);
+                rows.add(entry.getKvStateId(), entry.getKey(), entry.getValue());
             }
         }
     }
 
-    /** Hands rows to the database. */
-    private static final class Rows implements AutoCloseable {
-
-        private final Page keyPage = new Page(PAGE_CAPACITY);
-        private final Page valuePage = new Page(PAGE_CAPACITY);
-
-        void put(RegisteredState state, KeyGroupEntry entry) throws IOException {
-            byte[] key = entry.getKey();
-            byte[] value = entry.getValue();
-            keyPage.write(0, key, 0, key.length);
-            valuePage.write(0, value, 0, value.length);
-            Native.put(
-                    state.column().handle(),
-                    keyPage.address(),
-                    key.length,
-                    valuePage.address(),
-                    value.length);
-        }
-
-        @Override
-        public void close() {
-            keyPage.close();
-            valuePage.close();
+    private static void checkNotCancelled(CancelToken cancel) {
+        if (cancel.isTriggered()) {
+            throw new CancellationException("The restore was cancelled.");
         }
     }
 }
