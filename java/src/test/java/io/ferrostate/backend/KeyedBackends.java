@@ -100,10 +100,51 @@ public final class KeyedBackends implements AutoCloseable {
                 .createTaskRegistry(environment.getJobID(), environment.getJobVertexId());
     }
 
+    /** With some of the key groups. */
+    public <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            KeyGroupRange range,
+            TtlTimeProvider timeProvider,
+            KeyedStateHandle... handles)
+            throws IOException {
+        return create(
+                backend,
+                keySerializer,
+                numberOfKeyGroups,
+                range,
+                taskRegistry(),
+                timeProvider,
+                new UnregisteredMetricsGroup(),
+                handles);
+    }
+
     private <K> AbstractKeyedStateBackend<K> create(
             AbstractStateBackend backend,
             TypeSerializer<K> keySerializer,
             int numberOfKeyGroups,
+            TaskKvStateRegistry registry,
+            TtlTimeProvider timeProvider,
+            MetricGroup metrics,
+            KeyedStateHandle... handles)
+            throws IOException {
+        return create(
+                backend,
+                keySerializer,
+                numberOfKeyGroups,
+                KeyGroupRange.of(0, numberOfKeyGroups - 1),
+                registry,
+                timeProvider,
+                metrics,
+                handles);
+    }
+
+    private <K> AbstractKeyedStateBackend<K> create(
+            AbstractStateBackend backend,
+            TypeSerializer<K> keySerializer,
+            int numberOfKeyGroups,
+            KeyGroupRange range,
             TaskKvStateRegistry registry,
             TtlTimeProvider timeProvider,
             MetricGroup metrics,
@@ -116,7 +157,7 @@ public final class KeyedBackends implements AutoCloseable {
                         "test operator/1",
                         keySerializer,
                         numberOfKeyGroups,
-                        KeyGroupRange.of(0, numberOfKeyGroups - 1),
+                        range,
                         registry,
                         timeProvider,
                         metrics,
