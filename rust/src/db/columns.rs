@@ -34,6 +34,11 @@ impl Column {
                 "a state cannot be named 'default': RocksDB keeps a column family of that name",
             ));
         }
+        if name.contains('\0') {
+            return Err(Error::invalid(format!(
+                "a state cannot be named {name:?}: RocksDB's column families have no NUL in their names"
+            )));
+        }
         let filter = Self::find_or_create(db, name)?;
         let bound = db
             .rocks

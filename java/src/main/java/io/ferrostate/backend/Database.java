@@ -4,6 +4,7 @@ import io.ferrostate.jni.Native;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,12 +62,21 @@ public final class Database implements AutoCloseable {
             checkOpen();
             Column column = columns.get(name);
             if (column == null) {
+                checkName(name);
                 column = new Column(this, name, Native.stateOpen(handle, name));
                 columns.put(name, column);
             }
             return column;
         } finally {
             lock.writeLock().unlock();
+        }
+    }
+
+    /** Half a character would cross the door as another one: two names, one column family. */
+    private static void checkName(String name) {
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+            throw new IllegalArgumentException(
+                    "A state cannot be named '" + name + "': that is not Unicode text.");
         }
     }
 

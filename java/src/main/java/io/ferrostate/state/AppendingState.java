@@ -19,7 +19,7 @@ abstract class AppendingState<K, N, IN, SV, OUT> extends AbstractState<K, N, SV>
         super(access);
     }
 
-    /** Combines two stored values; either may be changed and returned. */
+    /** Combines two stored values; either may be changed and returned. Null: nothing is left of them. */
     abstract SV combine(SV left, SV right) throws Exception;
 
     @Override
@@ -35,7 +35,11 @@ abstract class AppendingState<K, N, IN, SV, OUT> extends AbstractState<K, N, SV>
 
     @Override
     public void updateInternal(SV valueToStore) throws IOException {
-        put(valueToStore, valueSerializer);
+        if (valueToStore == null) {
+            delete();
+        } else {
+            put(valueToStore, valueSerializer);
+        }
     }
 
     @Override
