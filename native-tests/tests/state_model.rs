@@ -1,8 +1,9 @@
 //! State access against a model: random operations on one column family and on a BTreeMap, with
-//! flushes, compactions and restores from a local checkpoint between them. Everything must look alike
-//! at each step.
+//! flushes, compactions, bulk loads and restores from a local checkpoint between them. Everything must
+//! look alike at each step, in pages of any size. A failure prints what led there and its seed, which
+//! proptest-regressions/ keeps.
 use ferrostate::config::Config;
-use ferrostate::db::{Db, Fill};
+use ferrostate::db::{Cursor, Db, Fill};
 use ferrostate::state::State;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -16,7 +17,15 @@ enum Op {
     Merge(Bytes, Bytes),
     Delete(Bytes),
     DeletePrefix(Bytes),
-    Scan(Bytes, usize, usize),
+    /// From this key on, with so long a prefix, so many entries and bytes a page.
+    Scan(Bytes, usize, usize, usize),
+    /// A bulk load in pages of so many rows.
+    Ingest(Vec<(Bytes, Bytes)>, usize),
+    /// A bulk load that is given up before its end.
+    GiveUpIngest(Vec<(Bytes, Bytes)>),
+    /// Opens a cursor, which must see this moment when it is read later.
+    OpenCursor(bool),
+    ReadCursor(usize),
     Flush,
     Compact,
     Reopen,
@@ -27,8 +36,16 @@ fn key() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(prop::sample::select(vec![0u8, 1, b',', 0x7f, 0xff]), 0..5)
 }
 
+/// Mostly short; some fill a page of a scan, or a block of a file, by themselves.
 fn value() -> impl Strategy<Value = Bytes> {
-    prop::collection::vec(any::<u8>(), 0..40)
+    prop_oneof![
+        12 => prop::collection::vec(any::<u8>(), 0..40),
+        1 => (any::<u8>(), 100usize..6000).prop_map(|(byte, length)| vec![byte; length]),
+    ]
+}
+
+fn rows() -> impl Strategy<Value = Vec<(Bytes, Bytes)>> {
+    prop::collection::btree_map(key(), value(), 0..30).prop_map(|rows| rows.into_iter().collect())
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -37,7 +54,12 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (key(), value()).prop_map(|(k, v)| Op::Merge(k, v)),
         4 => key().prop_map(Op::Delete),
         2 => key().prop_map(Op::DeletePrefix),
-        4 => (key(), 0usize..4, 1usize..6).prop_map(|(k, p, n)| Op::Scan(k, p, n)),
+        4 => (key(), 0usize..4, 1usize..6, 0usize..200)
+            .prop_map(|(k, p, n, b)| Op::Scan(k, p, n, b)),
+        2 => (rows(), 1usize..8).prop_map(|(rows, n)| Op::Ingest(rows, n)),
+        1 => rows().prop_map(Op::GiveUpIngest),
+        1 => any::<bool>().prop_map(Op::OpenCursor),
+        1 => (0usize..200).prop_map(Op::ReadCursor),
         1 => Just(Op::Flush),
         1 => Just(Op::Compact),
         1 => Just(Op::Reopen),
@@ -68,9 +90,17 @@ impl Model {
     }
 }
 
+/// A cursor that was opened some time ago, and what was there then.
+struct OldCursor {
+    cursor: Cursor,
+    keys_only: bool,
+    rows: Vec<(Bytes, Bytes)>,
+}
+
 struct Subject {
     root: tempfile::TempDir,
     checkpoints: usize,
+    cursor: Option<OldCursor>,
     state: State,
 }
 
@@ -78,11 +108,18 @@ impl Subject {
     fn new() -> Self {
         let root = tempfile::tempdir().expect("temp dir");
         let state = Self::open(&root.path().join("db"));
-        Self { root, checkpoints: 0, state }
+        Self { root, checkpoints: 0, cursor: None, state }
     }
 
+    /// With files so small that there are several.
     fn open(path: &Path) -> State {
-        let db = Db::open(path, &Config::default(), None).expect("open");
+        let options = [
+            ("compaction.level.target-file-size-base", "4096"),
+            ("compaction.level.max-size-level-base", "16384"),
+            ("block.blocksize", "256"),
+        ];
+        let config = Config::parse(options).expect("config");
+        let db = Db::open(path, &config, None).expect("open");
         State::open(&db, "model").expect("state")
     }
 
@@ -93,14 +130,19 @@ impl Subject {
         self.state = Self::open(&target);
     }
 
-    /// All entries from `from` on that share its first `prefix` bytes, in pages of `max` entries.
-    fn scan(&self, from: &[u8], prefix: usize, max: usize) -> Vec<(Bytes, Bytes)> {
+    /// All entries from `from` on that share its first `prefix` bytes, in pages of `max` entries and
+    /// of `bytes` bytes, or as many as one entry needs.
+    fn scan(&self, from: &[u8], prefix: usize, max: usize, bytes: usize) -> Vec<(Bytes, Bytes)> {
         let (mut seen, mut from, mut after) = (Vec::new(), from.to_vec(), false);
-        let mut page = vec![0u8; 16];
+        let mut page = vec![0u8; bytes];
         loop {
             match self.state.scan(&from, prefix, after, max, &mut page).expect("scan") {
-                Fill::Needs(bytes) => page.resize(bytes, 0),
-                Fill::Used(_) => {
+                Fill::Needs(needed) => {
+                    assert!(needed > page.len(), "{needed} of {}", page.len());
+                    page.resize(needed, 0);
+                }
+                Fill::Used(used) => {
+                    assert!(used <= page.len());
                     let more = decode(&page, &mut seen);
                     match seen.last() {
                         Some((last, _)) if more => {
@@ -113,6 +155,57 @@ impl Subject {
             }
         }
     }
+}
+
+impl Subject {
+    /// A bulk load in pages of `rows` rows, not ingested yet.
+    fn load(&self, rows: &[(Bytes, Bytes)], page: usize) -> ferrostate::db::Ingest {
+        let mut load = self.state.column().load().expect("begin");
+        for rows in rows.chunks(page) {
+            load.add(&encode(rows)).expect("add");
+        }
+        load
+    }
+}
+
+impl OldCursor {
+    fn check(mut self, bytes: usize) -> Result<(), TestCaseError> {
+        let (mut seen, mut page) = (Vec::new(), vec![0u8; bytes]);
+        loop {
+            match self.cursor.next(&mut page).expect("next") {
+                Fill::Needs(needed) => page.resize(needed, 0),
+                Fill::Used(_) => {
+                    let before = seen.len();
+                    decode(&page, &mut seen);
+                    if seen.len() == before {
+                        break;
+                    }
+                }
+            }
+        }
+        if self.keys_only {
+            self.rows.iter_mut().for_each(|(_, value)| value.clear());
+        }
+        prop_assert_eq!(seen, self.rows);
+        Ok(())
+    }
+}
+
+/// A page of rows as Java fills it.
+fn encode(rows: &[(Bytes, Bytes)]) -> Bytes {
+    let mut page = Vec::new();
+    let mut int = |page: &mut Bytes, value: usize| {
+        page.extend_from_slice(&i32::try_from(value).expect("small").to_ne_bytes());
+    };
+    int(&mut page, rows.len());
+    int(&mut page, 0);
+    for (key, value) in rows {
+        int(&mut page, key.len());
+        int(&mut page, value.len());
+        page.extend_from_slice(key);
+        page.extend_from_slice(value);
+    }
+    page
 }
 
 /// Appends the entries of a page; true if more may follow.
@@ -149,9 +242,25 @@ fn apply(op: Op, model: &mut Model, subject: &mut Subject) -> Result<(), TestCas
             model.0.retain(|key, _| !key.starts_with(&prefix));
             prop_assert!(!state.contains_prefix(&prefix).expect("look"));
         }
-        Op::Scan(from, prefix, max) => {
+        Op::Scan(from, prefix, max, bytes) => {
             let prefix = prefix.min(from.len());
-            prop_assert_eq!(subject.scan(&from, prefix, max), model.from(&from, prefix));
+            prop_assert_eq!(subject.scan(&from, prefix, max, bytes), model.from(&from, prefix));
+        }
+        Op::Ingest(rows, page) => {
+            let mut load = subject.load(&rows, page);
+            load.ingest().expect("ingest");
+            model.0.extend(rows);
+        }
+        Op::GiveUpIngest(rows) => drop(subject.load(&rows, 7)),
+        Op::OpenCursor(keys_only) => {
+            let cursor = state.cursor(keys_only).expect("cursor");
+            let rows = model.from(&[], 0);
+            subject.cursor = Some(OldCursor { cursor, keys_only, rows });
+        }
+        Op::ReadCursor(bytes) => {
+            if let Some(cursor) = subject.cursor.take() {
+                cursor.check(bytes)?;
+            }
         }
         Op::Flush => state.db().flush().expect("flush"),
         Op::Compact => state.db().compact().expect("compact"),
@@ -161,7 +270,7 @@ fn apply(op: Op, model: &mut Model, subject: &mut Subject) -> Result<(), TestCas
 }
 
 fn same(model: &Model, subject: &Subject) -> Result<(), TestCaseError> {
-    prop_assert_eq!(subject.scan(&[], 0, 3), model.from(&[], 0));
+    prop_assert_eq!(subject.scan(&[], 0, 3, 16), model.from(&[], 0));
     for (key, value) in &model.0 {
         let found = subject.state.get(key).expect("get");
         prop_assert_eq!(found.as_ref(), Some(value));
@@ -181,4 +290,23 @@ proptest! {
         }
         same(&model, &subject)?;
     }
+}
+
+/// A prefix whose rows need several batches of deletes, beside neighbours that must stay.
+#[test]
+fn a_prefix_of_many_rows_is_deleted_and_its_neighbours_are_not() {
+    const ROWS: u32 = 60_000;
+    let subject = Subject::new();
+    let row = |prefix: u8, n: u32| [&[b'p', prefix][..], &n.to_be_bytes()].concat();
+    for n in 0..ROWS {
+        subject.state.put(&row(1, n), b"deleted").expect("put");
+    }
+    for prefix in [0, 2] {
+        subject.state.put(&row(prefix, 7), b"stays").expect("put");
+    }
+    subject.state.db().flush().expect("flush");
+    subject.state.delete_prefix(&[b'p', 1]).expect("delete");
+    assert!(!subject.state.contains_prefix(&[b'p', 1]).expect("look"));
+    let left = subject.scan(&[], 0, 10, 100);
+    assert_eq!(left, [(row(0, 7), b"stays".to_vec()), (row(2, 7), b"stays".to_vec())]);
 }

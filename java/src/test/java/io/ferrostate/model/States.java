@@ -30,6 +30,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A state of each kind, without and with a time to live, of one backend. Operations are drawn from a
@@ -204,7 +205,12 @@ final class States {
                 return null;
             case 1:
                 reducing.mergeNamespaces(layout.namespace(namespace), others(namespace, random));
-                return at(reducing, namespace).get();
+                Long merged = at(reducing, namespace).get();
+                if (merged == null) {
+                    // The heap keeps the null that expired values merge to, under its key.
+                    reducing.clear();
+                }
+                return merged;
             case 2:
                 return reducing.get();
             default:
@@ -330,25 +336,17 @@ final class States {
     /** What concerns all keys: which there are, or something done to each. */
     private Object onAllKeys(Kinds kinds, int namespace, Random random) throws Exception {
         String name = kinds.prefix + KINDS[random.nextInt(KINDS.length)];
+        Object at = layout.namespace(namespace);
         switch (random.nextInt(8)) {
             case 0:
-                return sorted(backend.getKeysAndNamespaces(name).map(Object::toString)
-                        .collect(Collectors.toList()));
+                return "keys and namespaces of " + name + sorted(backend.getKeysAndNamespaces(name));
             case 1:
-                return sorted(
-                        backend.getKeys(
-                                        Arrays.asList(kinds.prefix + "value", kinds.prefix + "map"),
-                                        layout.namespace(namespace))
-                                .map(Object::toString)
-                                .distinct()
-                                .collect(Collectors.toList()));
+                List<String> names = Arrays.asList(kinds.prefix + "value", kinds.prefix + "map");
+                return "keys of " + names + sorted(backend.getKeys(names, at).distinct());
             case 2:
                 return kinds.prefix.isEmpty() ? changeAll(kinds, namespace, random) : null;
             default:
-                return sorted(
-                        backend.getKeys(name, layout.namespace(namespace))
-                                .map(Object::toString)
-                                .collect(Collectors.toList()));
+                return "keys of " + name + sorted(backend.getKeys(name, at));
         }
     }
 
@@ -367,13 +365,13 @@ final class States {
                         state.update(state.value() + added);
                     }
                 });
-        return sorted(seen);
+        return sorted(seen.stream());
     }
 
-    private static List<String> sorted(List<String> texts) {
-        List<String> sorted = new ArrayList<>(texts);
-        Collections.sort(sorted);
-        return sorted;
+    private static List<String> sorted(Stream<?> objects) {
+        try (Stream<?> closing = objects) {
+            return closing.map(Object::toString).sorted().collect(Collectors.toList());
+        }
     }
 
     /** All that the states hold. Reading changes those with a time to live, on every backend alike. */
