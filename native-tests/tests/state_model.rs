@@ -194,7 +194,7 @@ impl OldCursor {
 /// A page of rows as Java fills it.
 fn encode(rows: &[(Bytes, Bytes)]) -> Bytes {
     let mut page = Vec::new();
-    let mut int = |page: &mut Bytes, value: usize| {
+    let int = |page: &mut Bytes, value: usize| {
         page.extend_from_slice(&i32::try_from(value).expect("small").to_ne_bytes());
     };
     int(&mut page, rows.len());

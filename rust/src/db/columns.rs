@@ -2,8 +2,8 @@
 use super::ffi::{self, RawColumn};
 use super::ffi_batch::Batch;
 use super::ffi_ttl::{TtlFilter, TtlRule};
-use super::open::with_filter;
 use super::ingest::Ingest;
+use super::open::with_filter;
 use super::owner::Db;
 use super::scan::{successor, Cursor};
 use crate::error::{Error, Result};

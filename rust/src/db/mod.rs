@@ -3,10 +3,10 @@
 mod columns;
 mod ffi;
 mod ffi_batch;
-mod ffi_ttl;
-mod manifest;
 mod ffi_sst;
+mod ffi_ttl;
 mod ingest;
+mod manifest;
 mod open;
 mod options;
 mod owner;
@@ -16,8 +16,8 @@ mod threads;
 
 pub use columns::Column;
 pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
-pub use manifest::check_manifest;
 pub use ingest::Ingest;
+pub use manifest::check_manifest;
 pub use options::{read_only_options, MERGE_OPERATOR};
 pub use owner::Db;
 pub use scan::{successor, Cursor, Fill};

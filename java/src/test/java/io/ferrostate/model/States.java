@@ -1,6 +1,7 @@
 package io.ferrostate.model;
 
 import org.apache.flink.api.common.state.AggregatingStateDescriptor;
+import org.apache.flink.api.common.state.AppendingState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.MapStateDescriptor;
 import org.apache.flink.api.common.state.ReducingStateDescriptor;
@@ -205,12 +206,7 @@ final class States {
                 return null;
             case 1:
                 reducing.mergeNamespaces(layout.namespace(namespace), others(namespace, random));
-                Long merged = at(reducing, namespace).get();
-                if (merged == null) {
-                    // The heap keeps the null that expired values merge to, under its key.
-                    reducing.clear();
-                }
-                return merged;
+                return merged(at(reducing, namespace));
             case 2:
                 return reducing.get();
             default:
@@ -231,13 +227,22 @@ final class States {
             case 1:
                 aggregating.mergeNamespaces(
                         layout.namespace(namespace), others(namespace, random));
-                return at(aggregating, namespace).get();
+                return merged(at(aggregating, namespace));
             case 2:
                 return aggregating.get();
             default:
                 aggregating.add(random.nextInt(10));
                 return null;
         }
+    }
+
+    /** The heap keeps the null that expired values merge to, under its key. */
+    private static <T> T merged(AppendingState<?, T> state) throws Exception {
+        T merged = state.get();
+        if (merged == null) {
+            state.clear();
+        }
+        return merged;
     }
 
     private Object onMap(InternalMapState<Object, Object, String, String> map, Random random)
