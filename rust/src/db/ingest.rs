@@ -97,8 +97,7 @@ impl Ingest {
         if self.files.paths.is_empty() {
             return Ok(());
         }
-        // By ourselves: inside, RocksDB would flush while it keeps writers out, which is how it locks
-        // up on a full disk (see `stall.rs`).
+        // By ourselves: inside, RocksDB would flush while it keeps writers and its own recovery out.
         self.column.flush()?;
         self.column.ingest(&self.files.paths, &options())?;
         self.files.paths.clear();
