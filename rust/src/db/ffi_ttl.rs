@@ -39,15 +39,6 @@ extern "C" {
         layout_length: usize,
         error: *mut *mut c_char,
     ) -> bool;
-    #[cfg(test)]
-    fn ferrostate_ttl_filter_decide(
-        filter: *const RawFilter,
-        now: i64,
-        is_operand: bool,
-        value: *const u8,
-        length: usize,
-        from: *mut usize,
-    ) -> i32;
 }
 
 /// What time it is for all filters of a database. Until it is set nothing expires.
@@ -157,29 +148,6 @@ impl TtlFilter {
         super::ffi::check(error)?;
         Err(Error::invalid("the compaction filter took no configuration"))
     }
-
-    /// What it would do with a value, for tests of the decision itself.
-    #[cfg(test)]
-    pub(super) fn decide(&self, now: i64, is_operand: bool, value: &[u8]) -> Decision {
-        let mut from = 0;
-        // SAFETY: the slice lives through the call, `from` is writable.
-        let action = unsafe {
-            ferrostate_ttl_filter_decide(
-                self.0.as_ptr(),
-                now,
-                is_operand,
-                value.as_ptr(),
-                value.len(),
-                &raw mut from,
-            )
-        };
-        match action {
-            0 => Decision::Keep,
-            1 => Decision::Remove,
-            2 => Decision::Cut(from),
-            other => panic!("the shim decided {other}"),
-        }
-    }
 }
 
 impl Drop for TtlFilter {
@@ -189,19 +157,14 @@ impl Drop for TtlFilter {
     }
 }
 
-#[cfg(test)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
-    Keep,
-    Remove,
-    /// What stays begins there.
-    Cut(usize),
-}
-
 fn made<T>(raw: *mut T, error: *mut c_char) -> Result<NonNull<T>> {
     super::ffi::check(error)?;
     NonNull::new(raw).ok_or_else(|| Error::invalid("the C++ shim made no object"))
 }
+
+#[cfg(test)]
+#[path = "ffi_ttl_pass.rs"]
+pub(super) mod pass;
 
 #[cfg(test)]
 #[path = "ttl_test.rs"]

@@ -133,3 +133,29 @@ fn a_dropped_state_and_a_closed_database_take_their_filters_along() {
     let refused = again.expire_by(&rule(TtlKind::Value)).expect_err("closed");
     assert_eq!(refused.kind, crate::Kind::Closed);
 }
+
+#[test]
+fn the_age_at_which_files_are_compacted_is_the_column_familys_own() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let config =
+        Config::parse([("compaction.filter.periodic-compaction-time", "7200")]).expect("two hours");
+    let db = Db::open(dir.path(), &config, None).expect("open");
+    column(&db, "plain");
+    column(&db, "hourly").compact_every(3600).expect("set");
+    column(&db, "never").compact_every(0).expect("set");
+    let options = std::fs::read_dir(dir.path())
+        .expect("list")
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("OPTIONS-"))
+        .max_by_key(|entry| entry.file_name())
+        .expect("an OPTIONS file");
+    let text = std::fs::read_to_string(options.path()).expect("read");
+    let period = |name: &str| {
+        let family = text.split(&format!("[CFOptions \"{name}\"]")).nth(1).expect("a section");
+        let line = family.lines().find(|line| line.contains("periodic_compaction_seconds="));
+        line.expect("the option").trim().to_owned()
+    };
+    assert_eq!(period("plain"), "periodic_compaction_seconds=7200");
+    assert_eq!(period("hourly"), "periodic_compaction_seconds=3600");
+    assert_eq!(period("never"), "periodic_compaction_seconds=0");
+}

@@ -1,5 +1,6 @@
 //! The filter's decisions: a model in Rust that says the same in a few lines, known cases, and bytes
 //! that mean nothing.
+use super::pass::{Decision, Pass};
 use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -273,17 +274,40 @@ fn model_list(layout: &Layout, ttl: i64, now: i64, value: &[u8]) -> Option<Decis
 
 // ---- what is asked -----------------------------------------------------------------------------
 
-fn filter(kind: TtlKind, ttl_millis: i64, layout: Option<&Layout>) -> Arc<TtlFilter> {
-    let clock = TtlClock::new().expect("a clock");
-    let filter = TtlFilter::new(&clock).expect("a filter");
+/// A column family's filter with its clock.
+struct Subject {
+    clock: Arc<TtlClock>,
+    filter: Arc<TtlFilter>,
+}
+
+impl Subject {
+    fn unconfigured() -> Self {
+        let clock = TtlClock::new().expect("a clock");
+        let filter = TtlFilter::new(&clock).expect("a filter");
+        Self { clock, filter }
+    }
+
+    fn configure(&self, rule: &TtlRule) -> Result<()> {
+        self.filter.configure(rule)
+    }
+
+    /// What a compaction that begins now does with its first value.
+    fn decide(&self, now: i64, operand: bool, value: &[u8]) -> Decision {
+        self.clock.set(now);
+        Pass::begin(&self.filter).decide(operand, value)
+    }
+}
+
+fn filter(kind: TtlKind, ttl_millis: i64, layout: Option<&Layout>) -> Subject {
+    let subject = Subject::unconfigured();
     let mut description = Vec::new();
     if let Some(layout) = layout {
         layout.describe(&mut description);
     }
-    filter
+    subject
         .configure(&TtlRule { kind, ttl_millis, query_time_after: 1000, layout: description })
         .expect("a good rule");
-    filter
+    subject
 }
 
 fn stamped(timestamp: i64, value: &[u8]) -> Vec<u8> {
@@ -384,8 +408,7 @@ proptest! {
 
     #[test]
     fn any_description_is_a_layout_or_an_error(description in vec(any::<u8>(), 0..60)) {
-        let clock = TtlClock::new().expect("a clock");
-        let filter = TtlFilter::new(&clock).expect("a filter");
+        let filter = Subject::unconfigured();
         let rule =
             TtlRule { kind: TtlKind::List, ttl_millis: 1, query_time_after: 0, layout: description };
         let taken = filter.configure(&rule).is_ok();
@@ -463,4 +486,55 @@ fn malformed_rules_are_refused_and_the_former_one_stays() {
     assert!(value.configure(&rule).is_err());
     value.configure(&TtlRule::disabled()).expect("disabling needs nothing");
     assert_eq!(value.decide(i64::MAX, false, &stamped(0, b"x")), Decision::Keep);
+}
+
+/// Until Java has said what time it is, and whatever the timestamps.
+#[test]
+fn without_a_time_nothing_expires() {
+    let value = filter(TtlKind::Value, 1, None);
+    for timestamp in [i64::MIN, -1, 0, 1] {
+        let decided = Pass::begin(&value.filter).decide(false, &stamped(timestamp, b"x"));
+        assert_eq!(decided, Decision::Keep);
+    }
+}
+
+/// A number of entries between two looks at the clock, as configured; with 0 before each.
+#[test]
+fn the_clock_is_read_again_after_so_many_entries() {
+    for (query_time_after, stale) in [(0, 0), (1, 0), (2, 1), (3, 2), (1000, 999)] {
+        let subject = Subject::unconfigured();
+        let rule =
+            TtlRule { kind: TtlKind::Value, query_time_after, ttl_millis: 10, layout: vec![] };
+        subject.configure(&rule).expect("a good rule");
+        subject.clock.set(0);
+        let mut pass = Pass::begin(&subject.filter);
+        let row = stamped(0, b"x");
+        assert_eq!(pass.decide(false, &row), Decision::Keep, "the first look");
+        subject.clock.set(10);
+        for entry in 0..stale {
+            assert_eq!(pass.decide(false, &row), Decision::Keep, "{entry} of {query_time_after}");
+        }
+        assert_eq!(pass.decide(false, &row), Decision::Remove, "{query_time_after}");
+    }
+}
+
+/// What a compaction goes by stands when it begins: its files are older than a later rule.
+#[test]
+fn a_compaction_goes_by_the_rule_of_its_beginning() {
+    let subject = filter(TtlKind::Value, 10, None);
+    subject.clock.set(100);
+    let mut before = Pass::begin(&subject.filter);
+    subject.configure(&TtlRule::disabled()).expect("disabled");
+    let mut after = Pass::begin(&subject.filter);
+    subject
+        .configure(&TtlRule {
+            kind: TtlKind::Map,
+            query_time_after: 1,
+            ttl_millis: 10,
+            layout: vec![],
+        })
+        .expect("configured");
+    let row = stamped(0, b"x");
+    assert_eq!(before.decide(false, &row), Decision::Remove);
+    assert_eq!(after.decide(false, &row), Decision::Keep);
 }

@@ -214,17 +214,45 @@ bool ferrostate_ttl_filter_configure(ferrostate_ttl_filter* filter, int32_t kind
   });
 }
 
-// What the filter as configured would do with a value at a time: 0 keep, 1 remove, 2 cut at `from`.
-int32_t ferrostate_ttl_filter_decide(const ferrostate_ttl_filter* filter, int64_t now,
-                                     bool is_operand, const uint8_t* value, size_t length,
-                                     size_t* from) {
-  std::shared_ptr<const TtlConfig> config = filter->holder->Get();
-  if (config == nullptr) {
-    return TtlDecision::kKeep;
-  }
-  TtlDecision decision = Decide(*config, now, is_operand, value, length);
-  *from = decision.from;
-  return decision.action;
+// ---- for tests: what a compaction does, one value at a time ----------------------------------------
+
+struct ferrostate_ttl_pass {
+  std::unique_ptr<CompactionFilter> filter;
+};
+
+// A compaction begins. It has no filter when the state has no rule.
+ferrostate_ttl_pass* ferrostate_ttl_pass_begin(ferrostate_ttl_filter* filter, char** error) {
+  return ferrostate::Fenced(error, static_cast<ferrostate_ttl_pass*>(nullptr), [filter] {
+    return new ferrostate_ttl_pass{filter->factory->CreateCompactionFilter({})};
+  });
+}
+
+void ferrostate_ttl_pass_end(ferrostate_ttl_pass* pass) { delete pass; }
+
+// 0 keep, 1 remove, 2 cut: the last `kept` bytes stay. -1: it decided what it must not.
+int32_t ferrostate_ttl_pass_decide(ferrostate_ttl_pass* pass, bool is_operand,
+                                   const uint8_t* value, size_t length, size_t* kept,
+                                   char** error) {
+  return ferrostate::Fenced(error, int32_t{-1}, [&] {
+    if (pass->filter == nullptr) {
+      return int32_t{0};
+    }
+    std::string changed;
+    std::string skip_until;
+    Slice existing(reinterpret_cast<const char*>(value), length);
+    auto type = is_operand ? CompactionFilter::kMergeOperand : CompactionFilter::kValue;
+    switch (pass->filter->FilterV2(0, "key", type, existing, &changed, &skip_until)) {
+      case CompactionFilter::Decision::kKeep:
+        return int32_t{0};
+      case CompactionFilter::Decision::kRemove:
+        return int32_t{1};
+      case CompactionFilter::Decision::kChangeValue:
+        *kept = changed.size();
+        return int32_t{existing.ends_with(changed) ? 2 : -1};
+      default:
+        return int32_t{-1};
+    }
+  });
 }
 
 }  // extern "C"

@@ -171,6 +171,16 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         });
     }
 
+    /** For tests. */
+    Database database() {
+        return resources.database();
+    }
+
+    /** What Flink's states ask for the time, see {@link TtlClock}. For tests. */
+    TtlTimeProvider timeProvider() {
+        return ttlTimeProvider;
+    }
+
     // ---- states and timers ---------------------------------------------------------------------
 
     @Override

@@ -1,6 +1,7 @@
 package io.ferrostate.backend;
 
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.metrics.MetricGroup;
@@ -15,6 +16,7 @@ import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyedStateBackendParametersImpl;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
+import org.apache.flink.state.rocksdb.RocksDBKeyedStateBackend;
 import org.apache.flink.util.IOUtils;
 
 import java.io.IOException;
@@ -163,6 +165,19 @@ public final class KeyedBackends implements AutoCloseable {
                         metrics,
                         Arrays.asList(handles),
                         new CloseableRegistry()));
+    }
+
+    /** Compacts states of a backend, Ferrostate's or RocksDB's, so that what has expired by now goes. */
+    public static void compact(
+            AbstractKeyedStateBackend<?> backend, StateDescriptor<?, ?>... descriptors)
+            throws Exception {
+        if (backend instanceof FerrostateKeyedStateBackend) {
+            ((FerrostateKeyedStateBackend<?>) backend).compact();
+            return;
+        }
+        for (StateDescriptor<?, ?> descriptor : descriptors) {
+            ((RocksDBKeyedStateBackend<?>) backend).compactState(descriptor);
+        }
     }
 
     @Override
