@@ -10,7 +10,7 @@
 #include "rocksdb/status.h"
 
 // RocksDB's c.h only declares this struct. The definition is c.cc's, word for word: its members may be
-// used here because both see the same headers (build.rs, docs/decisions/0005).
+// used here because both see the same headers (build.rs, docs/decisions/0004).
 struct rocksdb_options_t {
   ROCKSDB_NAMESPACE::Options rep;
 };

@@ -1,6 +1,7 @@
 package io.ferrostate.state;
 
 import org.apache.flink.api.common.functions.AggregateFunction;
+import org.apache.flink.api.common.serialization.SerializerConfigImpl;
 import org.apache.flink.api.common.state.AggregatingState;
 import org.apache.flink.api.common.state.AggregatingStateDescriptor;
 import org.apache.flink.api.common.state.ListState;
@@ -15,7 +16,6 @@ import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.TypeHint;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
-import org.apache.flink.api.common.serialization.SerializerConfigImpl;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.base.BigDecSerializer;
 import org.apache.flink.api.common.typeutils.base.BigIntSerializer;
@@ -31,6 +31,11 @@ import org.apache.flink.api.common.typeutils.base.array.StringArraySerializer;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.api.java.tuple.Tuple3;
 import org.apache.flink.api.java.typeutils.runtime.NullableSerializer;
+import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.data.StringData;
+import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
+import org.apache.flink.table.types.logical.IntType;
+import org.apache.flink.table.types.logical.VarCharType;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -39,11 +44,10 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
-
-import java.util.Random;
 
 /** Kinds of state with a time to live: a descriptor each, and random operations that say what they saw. */
 enum TtlKind {
@@ -88,6 +92,10 @@ enum TtlKind {
             TtlKind::onList,
             r -> Tuple3.of(text(r), r.nextInt(), text(r))),
     LIST_POJO(list(new TypeHint<Pojo>() {}), TtlKind::onList, Pojo::new),
+    LIST_ROW(
+            list(new RowDataSerializer(new IntType(), new VarCharType(VarCharType.MAX_LENGTH))),
+            TtlKind::onList,
+            r -> GenericRowData.of(r.nextInt(), StringData.fromString(text(r)))),
     LIST_BYTES(list(BytePrimitiveArraySerializer.INSTANCE), TtlKind::onList, TtlKind::bytes),
     LIST_DOUBLES(
             list(DoublePrimitiveArraySerializer.INSTANCE),
