@@ -329,6 +329,7 @@ class TtlFilterTest {
         list.add("c");
         clock.time += TTL / 2;
         backend.compact();
+        backend.compact(); // what the first one merged out of value and operand
         assertThat(list.get()).containsExactly("c");
 
         restore(snapshot());
