@@ -48,8 +48,15 @@ impl LocalStore {
             .map_err(|cause| Error::invalid(format!("{}: {cause}", step())))?;
         match self.objects.delete(&path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            // A file system that has turned read-only says so even of what is not there.
+            Err(_) if self.is_absent(name) => Ok(()),
             Err(cause) => Err(store_error(&step(), &cause)),
         }
+    }
+
+    fn is_absent(&self, name: &str) -> bool {
+        let found = fs::symlink_metadata(self.directory.join(name));
+        found.is_err_and(|cause| cause.kind() == std::io::ErrorKind::NotFound)
     }
 
     async fn list_objects(&self) -> Result<Vec<String>> {

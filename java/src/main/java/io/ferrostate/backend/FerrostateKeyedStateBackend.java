@@ -1,6 +1,7 @@
 package io.ferrostate.backend;
 
 import io.ferrostate.checkpoint.CheckpointStrategy;
+import io.ferrostate.checkpoint.SnapshotHandover;
 import io.ferrostate.jni.Native;
 import io.ferrostate.savepoint.CanonicalSavepoint;
 
@@ -236,17 +237,25 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             throws Exception {
         NativeLog.drain();
         ttlTimeProvider.currentTimestamp();
-        return runner(resources.checkpoints())
-                .snapshot(checkpointId, timestamp, streamFactory, checkpointOptions);
+        return snapshot(
+                resources.checkpoints(), checkpointId, timestamp, streamFactory, checkpointOptions);
     }
 
-    private <R extends SnapshotResources> SnapshotStrategyRunner<KeyedStateHandle, R> runner(
-            CheckpointStrategy<R> strategy) {
-        return new SnapshotStrategyRunner<>(
-                strategy.description(),
-                strategy,
-                cancelStreamRegistry,
-                SnapshotExecutionType.ASYNCHRONOUS);
+    private <R extends SnapshotResources> RunnableFuture<SnapshotResult<KeyedStateHandle>> snapshot(
+            CheckpointStrategy<R> strategy,
+            long checkpointId,
+            long timestamp,
+            CheckpointStreamFactory streamFactory,
+            CheckpointOptions checkpointOptions)
+            throws Exception {
+        SnapshotHandover<R> handover = new SnapshotHandover<>(strategy);
+        return handover.around(
+                new SnapshotStrategyRunner<>(
+                                strategy.description(),
+                                handover,
+                                cancelStreamRegistry,
+                                SnapshotExecutionType.ASYNCHRONOUS)
+                        .snapshot(checkpointId, timestamp, streamFactory, checkpointOptions));
     }
 
     @Override

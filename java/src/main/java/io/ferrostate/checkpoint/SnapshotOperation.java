@@ -61,8 +61,8 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
             try {
                 SnapshotResult<KeyedStateHandle> result = snapshot(guard);
                 remember();
-                guard.commit();
                 reportReuse();
+                guard.commit();
                 publish(result, NativeSnapshotStrategy.millisSince(started));
                 return result;
             } catch (Exception failure) {
