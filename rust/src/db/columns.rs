@@ -148,6 +148,23 @@ impl Column {
         self.write(&mut batch)
     }
 
+    /// Writes rows with empty values and deletes rows, all of them or none: false stands for delete.
+    /// One change a key.
+    pub fn write_keys<'a>(
+        &self,
+        changes: impl IntoIterator<Item = (&'a [u8], bool)>,
+    ) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        for (key, put) in changes {
+            if put {
+                batch.put_cf(&self.handle, key, []);
+            } else {
+                batch.delete_cf(&self.handle, key);
+            }
+        }
+        self.write(batch)
+    }
+
     /// An iterator over the keys that begin with `prefix` (all keys when empty), not yet positioned.
     pub fn iterate(
         &self,
@@ -160,7 +177,17 @@ impl Column {
 
     /// A scan of the whole column family as it is now, which outlives the borrow of `self`.
     pub fn cursor(self: &Arc<Self>, keys_only: bool) -> Result<Cursor> {
-        Cursor::open(self, keys_only)
+        Cursor::open(self, &[], 0, keys_only)
+    }
+
+    /// As `cursor`, of the keys that share the first `prefix` bytes of `from`, from there on.
+    pub fn cursor_at(
+        self: &Arc<Self>,
+        from: &[u8],
+        prefix: usize,
+        keys_only: bool,
+    ) -> Result<Cursor> {
+        Cursor::open(self, from, prefix, keys_only)
     }
 
     /// Begins a bulk load of sorted rows.

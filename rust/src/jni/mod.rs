@@ -12,6 +12,7 @@ mod page;
 mod process;
 mod state;
 mod ttl;
+mod timers;
 
 use crate::error::{Error, Result};
 use guard::cold;
@@ -42,6 +43,7 @@ fn table() -> Vec<Native> {
         state::natives(),
         ttl::natives(),
         ingest::natives(),
+        timers::natives(),
         checkpoint::natives(),
     ]
     .into_iter()

@@ -222,7 +222,7 @@ extern "system" fn scan(
     })
 }
 
-fn count(value: jint) -> Result<usize> {
+pub(super) fn count(value: jint) -> Result<usize> {
     usize::try_from(value).map_err(|_| Error::invalid(format!("a length or count of {value}")))
 }
 
@@ -251,16 +251,17 @@ extern "system" fn get_array(
     })
 }
 
+pub(super) fn open_cursor(cursor: Cursor) -> Result<jlong> {
+    handle::open(Arc::new(CursorHandle(Mutex::new(cursor))))
+}
+
 extern "system" fn cursor_open(
     env: *mut JNIEnv,
     _: jclass,
     state: jlong,
     keys_only: jboolean,
 ) -> jlong {
-    hot(env, 0, || {
-        let cursor = on_state(state, |state| state.cursor(keys_only))?;
-        handle::open(Arc::new(CursorHandle(Mutex::new(cursor))))
-    })
+    hot(env, 0, || open_cursor(on_state(state, |state| state.cursor(keys_only))?))
 }
 
 extern "system" fn cursor_next(

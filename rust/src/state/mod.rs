@@ -2,6 +2,7 @@
 //! state types' logic stand in Java; bytes in `db`.
 mod registered;
 mod ttl;
+mod timers;
 
 pub use registered::State;
 pub use ttl::kind as ttl_kind;

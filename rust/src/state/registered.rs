@@ -104,7 +104,7 @@ impl State {
     }
 
     #[cold]
-    fn failed(&self, step: &str, cause: Error) -> Error {
+    pub(super) fn failed(&self, step: &str, cause: Error) -> Error {
         cause.context(format!("cannot {step} state '{}'", self.column.name()))
     }
 

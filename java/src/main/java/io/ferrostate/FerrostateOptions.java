@@ -25,9 +25,11 @@ public final class FerrostateOptions {
 
     /** Where timers are kept. */
     public enum TimerService {
-        HEAP,
-        /** Not yet there: the heap is used, and the log says so. */
-        ROCKSDB
+        /** In the database. */
+        NATIVE,
+        /** What Flink's RocksDB backend calls {@link #NATIVE}. */
+        ROCKSDB,
+        HEAP
     }
 
     /** Sets of values for kinds of disks. */
@@ -82,11 +84,20 @@ public final class FerrostateOptions {
     public static final ConfigOption<TimerService> TIMER_SERVICE_FACTORY =
             key("timer-service.factory")
                     .enumType(TimerService.class)
-                    .defaultValue(TimerService.HEAP)
+                    .defaultValue(TimerService.NATIVE)
                     .withFallbackKeys(rocksdb("timer-service.factory"))
                     .withDescription(
-                            "Where timers are kept. Only HEAP so far; with ROCKSDB the heap is used"
-                                    + " too and the log says so.");
+                            "Where timers are kept: NATIVE (or ROCKSDB, which is the same) in the"
+                                    + " database, HEAP on the heap.");
+
+    public static final ConfigOption<Integer> TIMER_SERVICE_CACHE_SIZE =
+            key("timer-service.cache-size")
+                    .intType()
+                    .defaultValue(128)
+                    .withFallbackKeys(rocksdb("timer-service.cache-size"))
+                    .withDescription(
+                            "Timers of each key group that are kept on the heap at most, those that"
+                                    + " fire first, when the database keeps them all.");
 
     public static final ConfigOption<Integer> CHECKPOINT_TRANSFER_THREAD_NUM =
             key("checkpoint.transfer.thread.num")

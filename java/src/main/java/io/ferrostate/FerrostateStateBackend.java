@@ -119,7 +119,7 @@ public class FerrostateStateBackend extends AbstractManagedMemoryStateBackend
                                     .setMetricGroup(parameters.getMetricGroup())
                                     .build(),
                             getCompressionDecorator(parameters.getEnv().getExecutionConfig()),
-                            options.forDatabase(),
+                            options,
                             resources,
                             new TtlFilters(options),
                             isIncremental())

@@ -17,7 +17,15 @@ public final class Cursors implements AutoCloseable {
     private final Set<RowCursor> open = Collections.newSetFromMap(new ConcurrentHashMap<>());
 
     public RowCursor open(Column column, boolean keysOnly) throws IOException {
-        RowCursor cursor = new RowCursor(this, column, keysOnly);
+        return add(RowCursor.ofAll(this, column, keysOnly));
+    }
+
+    /** The keys that share the first {@code prefixLength} bytes of {@code from}, from there on. */
+    public RowCursor openTimers(Column column, byte[] from, int prefixLength) throws IOException {
+        return add(RowCursor.ofTimers(this, column, from, prefixLength));
+    }
+
+    private RowCursor add(RowCursor cursor) {
         open.add(cursor);
         return cursor;
     }

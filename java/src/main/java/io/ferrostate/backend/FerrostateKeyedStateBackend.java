@@ -4,6 +4,7 @@ import io.ferrostate.checkpoint.CheckpointStrategy;
 import io.ferrostate.checkpoint.SnapshotHandover;
 import io.ferrostate.jni.Native;
 import io.ferrostate.savepoint.CanonicalSavepoint;
+import io.ferrostate.timer.TimerQueues;
 
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.state.State;
@@ -72,7 +73,8 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             BackendResources resources,
             StateAccess<K> access,
             TtlFilters ttlFilters,
-            Map<String, RegisteredState> states) {
+            Map<String, RegisteredState> states,
+            TimerQueues timers) {
         super(
                 kvStateRegistry,
                 access.keySerializer(),
@@ -96,14 +98,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         access,
                         new StateMigration(cursors, ttlTimeProvider, cancelStreamRegistry),
                         ttlFilters);
-        this.timers =
-                new TimerQueues(
-                        database,
-                        states,
-                        cursors,
-                        keyContext.getKeyGroupRange(),
-                        keyContext.getNumberOfKeyGroups(),
-                        access.keyGroupBytes());
+        this.timers = timers;
         this.keyStreams = new KeyStreams<>(states, cursors, access);
     }
 
@@ -144,9 +139,10 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
         return keyStreams.keysAndNamespaces(state);
     }
 
-    /** Number of rows of all states; an entry of a map is a row. For tests. */
+    /** Number of rows of all states; an entry of a map is a row, and so is a timer. For tests. */
     @Override
     public int numKeyValueStateEntries() {
+        timers.flush();
         int count = 0;
         for (RegisteredState state : states.values()) {
             try (RowCursor rows = resources.cursors().open(state.column(), true)) {
@@ -237,6 +233,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             throws Exception {
         NativeLog.drain();
         ttlTimeProvider.currentTimestamp();
+        timers.flush();
         return snapshot(
                 resources.checkpoints(), checkpointId, timestamp, streamFactory, checkpointOptions);
     }
@@ -260,6 +257,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
 
     @Override
     public SavepointResources<K> savepoint() throws Exception {
+        timers.flush();
         CanonicalSavepoint<K> savepoint =
                 new CanonicalSavepoint<>(
                         keyGroupRange,
@@ -268,7 +266,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         keyGroupCompressionDecorator);
         try {
             savepoint.addStates(states.values(), resources.cursors());
-            savepoint.addQueues(timers.registered().values());
+            savepoint.addQueues(timers.heapQueues());
         } catch (IOException | RuntimeException e) {
             savepoint.release();
             throw e;
@@ -292,20 +290,22 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
      */
     @Override
     public boolean requiresLegacySynchronousTimerSnapshots(SnapshotType checkpointType) {
-        return !(checkpointType instanceof SavepointType
-                && ((SavepointType) checkpointType).getFormatType()
-                        == SavepointFormatType.CANONICAL);
+        return timers.areOnHeap()
+                && !(checkpointType instanceof SavepointType
+                        && ((SavepointType) checkpointType).getFormatType()
+                                == SavepointFormatType.CANONICAL);
     }
 
     // ---- the rest ------------------------------------------------------------------------------
 
     /**
      * Timers of the heap hold the key objects that they are registered with: table operators that
-     * reuse those objects when this returns true would change the keys of waiting timers.
+     * reuse those objects when this returns true would change the keys of waiting timers. Those in
+     * the database are bytes.
      */
     @Override
     public boolean isSafeToReuseKVState() {
-        return false;
+        return !timers.areOnHeap();
     }
 
     /**

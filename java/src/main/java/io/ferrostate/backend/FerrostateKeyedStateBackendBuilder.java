@@ -1,5 +1,7 @@
 package io.ferrostate.backend;
 
+import io.ferrostate.FerrostateOptions;
+import io.ferrostate.FerrostateOptions.TimerService;
 import io.ferrostate.checkpoint.CheckpointStrategy;
 import io.ferrostate.checkpoint.FullSnapshotStrategy;
 import io.ferrostate.checkpoint.IncrementalSnapshotStrategy;
@@ -7,6 +9,9 @@ import io.ferrostate.checkpoint.SnapshotContext;
 import io.ferrostate.restore.RestoreContext;
 import io.ferrostate.restore.RestoreOperation;
 import io.ferrostate.restore.RestoreResult;
+import io.ferrostate.timer.HeapTimerQueues;
+import io.ferrostate.timer.NativeTimerQueues;
+import io.ferrostate.timer.TimerQueues;
 
 import org.apache.flink.core.fs.CloseableRegistry;
 import org.apache.flink.runtime.execution.CancelTaskException;
@@ -35,7 +40,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
 
     private final String operatorIdentifier;
     private final LocalRecoveryConfig localRecovery;
-    private final String[] databaseOptions;
+    private final OptionSet options;
     private final BackendResources resources;
     private final TtlFilters ttlFilters;
     private final boolean incremental;
@@ -47,7 +52,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
             LatencyTrackingStateConfig latencyTracking,
             SizeTrackingStateConfig sizeTracking,
             StreamCompressionDecorator compression,
-            String[] databaseOptions,
+            OptionSet options,
             BackendResources resources,
             TtlFilters ttlFilters,
             boolean incremental) {
@@ -67,7 +72,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
         Environment env = parameters.getEnv();
         this.operatorIdentifier = parameters.getOperatorIdentifier();
         this.localRecovery = env.getTaskStateManager().createLocalRecoveryConfig();
-        this.databaseOptions = databaseOptions;
+        this.options = options;
         this.resources = resources;
         this.ttlFilters = ttlFilters;
         this.incremental = incremental;
@@ -97,6 +102,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
     }
 
     private RestoreResult restore() throws Exception {
+        String[] databaseOptions = options.forDatabase();
         DatabaseOpener opener =
                 directory -> Database.open(directory, databaseOptions, resources.memory());
         RestoreContext<K> context =
@@ -147,7 +153,27 @@ public final class FerrostateKeyedStateBackendBuilder<K>
                 resources,
                 access,
                 ttlFilters,
-                states);
+                states,
+                timers(access));
+    }
+
+    private TimerQueues timers(StateAccess<K> access) {
+        if (options.get(FerrostateOptions.TIMER_SERVICE_FACTORY) == TimerService.HEAP) {
+            return new HeapTimerQueues(
+                    resources.database(),
+                    states,
+                    resources.cursors(),
+                    keyGroupRange,
+                    numberOfKeyGroups,
+                    access.keyGroupBytes());
+        }
+        return new NativeTimerQueues(
+                resources.database(),
+                states,
+                access,
+                resources.cursors(),
+                keyGroupRange,
+                options.get(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE));
     }
 
     private BackendBuildingException failed(Throwable failure) {

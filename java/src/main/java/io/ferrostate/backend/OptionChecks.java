@@ -62,6 +62,7 @@ final class OptionChecks {
                         value -> (Integer) value > 0 && (Integer) value <= MOST_THREADS,
                         "must be larger than 0 and at most " + MOST_THREADS),
                 FerrostateOptions.MAX_BACKGROUND_THREADS);
+        put(POSITIVE, FerrostateOptions.TIMER_SERVICE_CACHE_SIZE);
         put(POSITIVE, FerrostateOptions.MAX_WRITE_BUFFER_NUMBER);
         put(POSITIVE, FerrostateOptions.MIN_WRITE_BUFFER_NUMBER_TO_MERGE);
         put(FRACTION, FerrostateOptions.WRITE_BUFFER_RATIO);

@@ -57,6 +57,7 @@ public final class OptionSet implements Serializable {
             Arrays.asList(
                     FerrostateOptions.LOCAL_DIRECTORIES,
                     FerrostateOptions.TIMER_SERVICE_FACTORY,
+                    FerrostateOptions.TIMER_SERVICE_CACHE_SIZE,
                     FerrostateOptions.CHECKPOINT_TRANSFER_THREAD_NUM,
                     FerrostateOptions.PREDEFINED_OPTIONS,
                     FerrostateOptions.USE_MANAGED_MEMORY,

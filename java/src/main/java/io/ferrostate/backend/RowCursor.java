@@ -6,7 +6,7 @@ import io.ferrostate.jni.Page;
 import java.io.IOException;
 
 /**
- * The rows of a whole column family as they were when it was opened, in byte order, a page at a time.
+ * The rows of a column family as they were when it was opened, in byte order, a page at a time.
  * It may be closed by another thread than the one that reads.
  */
 public final class RowCursor implements AutoCloseable {
@@ -20,10 +20,20 @@ public final class RowCursor implements AutoCloseable {
     private ScanPage rows;
     private boolean closed;
 
-    RowCursor(Cursors owner, Column column, boolean keysOnly) throws IOException {
+    private RowCursor(Cursors owner, long handle) {
         this.owner = owner;
-        this.handle = column.call(state -> Native.cursorOpen(state, keysOnly));
+        this.handle = handle;
         this.page = new Page(CAPACITY);
+    }
+
+    static RowCursor ofAll(Cursors owner, Column column, boolean keysOnly) throws IOException {
+        return new RowCursor(owner, column.call(state -> Native.cursorOpen(state, keysOnly)));
+    }
+
+    static RowCursor ofTimers(Cursors owner, Column column, byte[] from, int prefixLength)
+            throws IOException {
+        return new RowCursor(
+                owner, column.call(state -> Native.timersCursor(state, from, prefixLength)));
     }
 
     /** Goes to the next row; false at the end. */

@@ -225,6 +225,18 @@ public final class StateAccess<K> implements AutoCloseable {
     public ScanPage scan(
             Column column, byte[] from, int offset, int length, int prefixLength, boolean afterFrom)
             throws IOException {
+        return scan(column, from, offset, length, prefixLength, afterFrom, SCAN_ENTRIES);
+    }
+
+    private ScanPage scan(
+            Column column,
+            byte[] from,
+            int offset,
+            int length,
+            int prefixLength,
+            boolean afterFrom,
+            int maxEntries)
+            throws IOException {
         valuePage.write(0, from, offset, length);
         int used = 0;
         do {
@@ -236,13 +248,38 @@ public final class StateAccess<K> implements AutoCloseable {
                             length,
                             prefixLength,
                             afterFrom,
-                            SCAN_ENTRIES,
+                            maxEntries,
                             scanPage.address(),
                             scanPage.capacity());
         } while (used < 0);
         ScanPage entries = ScanPage.copyOf(scanPage, used);
         scanPage.used(used);
         return entries;
+    }
+
+    // ---- timers: each call is a use of its own -----------------------------------------------------
+
+    /** Reads so many of the keys with a prefix at most, from a key on. */
+    public ScanPage scanTimers(Column column, byte[] from, int prefixLength, int maxEntries)
+            throws IOException {
+        guard.enter();
+        try {
+            return scan(column, from, 0, from.length, prefixLength, false, maxEntries);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    /** Writes a page of changes, see {@link Native#timersWrite}. */
+    public void writeTimers(Column column, byte[] changes, int length) throws IOException {
+        guard.enter();
+        try {
+            valuePage.used(length);
+            valuePage.write(0, changes, 0, length);
+            Native.timersWrite(column.handle(), valuePage.address(), length);
+        } finally {
+            guard.exit();
+        }
     }
 
     /** Waits for a use that is going on. */

@@ -1,7 +1,6 @@
 package io.ferrostate.backend;
 
 import io.ferrostate.FerrostateOptions;
-import io.ferrostate.FerrostateOptions.TimerService;
 
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.FallbackKey;
@@ -33,11 +32,6 @@ public final class UnusedOptions {
                                 ? "There is no option '{}': it is not used."
                                 : "Option '{}' has no counterpart in Ferrostate and is not used.");
             }
-        }
-        if (options.get(FerrostateOptions.TIMER_SERVICE_FACTORY) != TimerService.HEAP) {
-            once(
-                    FerrostateOptions.TIMER_SERVICE_FACTORY.key(),
-                    "Option '{}': timers are kept on the heap, the only place so far.");
         }
         if (options.isSet(FerrostateOptions.CHECKPOINT_TRANSFER_THREAD_NUM)) {
             once(

@@ -228,6 +228,24 @@ public final class Native {
     /** Gives up what was not ingested. */
     public static native void sstClose(long load);
 
+    // ---- timers: rows with empty values ---------------------------------------------------------
+
+    /**
+     * Writes a page of changes, all of them or none.
+     *
+     * <p>Page: per change {@code int keyLength, byte change, key}, nothing aligned, the int in native
+     * byte order; at most one change a key. Change 0: none, the entry is passed over; 1: put; 2: put
+     * of a key that is not there (as 1); 3: delete.
+     */
+    public static native void timersWrite(long state, long page, int length) throws IOException;
+
+    /**
+     * A cursor as {@link #cursorOpen} gives, over the keys that share the first {@code prefixLength}
+     * bytes of {@code from}, from there on. Without values.
+     */
+    public static native long timersCursor(long state, byte[] from, int prefixLength)
+            throws IOException;
+
     // ---- cancel -------------------------------------------------------------------------------
 
     /** A flag that long calls look at; they end within seconds with CancellationException. */

@@ -15,9 +15,9 @@ class FerrostateConformanceTest extends KeyedStateConformance<FerrostateStateBac
                 .configure(new Configuration(), getClass().getClassLoader());
     }
 
-    /** As for Flink's RocksDB backend with timers on the heap, which hold on to key objects. */
+    /** Its timers are in the database. */
     @Override
     protected boolean isSafeToReuseKVState() {
-        return false;
+        return true;
     }
 }

@@ -17,10 +17,6 @@ final class NotYet implements ExecutionCondition {
             return ConditionEvaluationResult.disabled(
                     "snapshots that copy files leave nothing out, as with Flink's RocksDB backend");
         }
-        if (name.equals("testPriorityQueueStateCreationFailsIfNewSerializerIsNotCompatible")) {
-            return ConditionEvaluationResult.disabled(
-                    "needs timers in the database: those of the heap are not part of this snapshot");
-        }
         return ConditionEvaluationResult.enabled("");
     }
 }

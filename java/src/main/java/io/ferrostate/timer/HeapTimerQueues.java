@@ -1,7 +1,13 @@
-package io.ferrostate.backend;
+package io.ferrostate.timer;
+
+import io.ferrostate.backend.Column;
+import io.ferrostate.backend.Cursors;
+import io.ferrostate.backend.Database;
+import io.ferrostate.backend.RegisteredState;
+import io.ferrostate.backend.RowCursor;
+import io.ferrostate.backend.ScanPage;
 
 import org.apache.flink.api.common.typeutils.TypeSerializer;
-import org.apache.flink.api.common.typeutils.TypeSerializerSchemaCompatibility;
 import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.runtime.state.HeapPriorityQueuesManager;
 import org.apache.flink.runtime.state.KeyGroupRange;
@@ -13,11 +19,11 @@ import org.apache.flink.runtime.state.heap.HeapPriorityQueueElement;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueSetFactory;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueSnapshotRestoreWrapper;
 import org.apache.flink.util.FlinkRuntimeException;
-import org.apache.flink.util.StateMigrationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -25,7 +31,7 @@ import java.util.Map;
  * Timers on the heap. Those that were restored as rows (a checkpoint of Flink's RocksDB backend, or a
  * canonical savepoint) move to the heap when their queue is asked for, and their column family goes.
  */
-final class TimerQueues {
+public final class HeapTimerQueues implements TimerQueues {
 
     private static final Logger LOG = LoggerFactory.getLogger(TimerQueues.class);
 
@@ -37,7 +43,7 @@ final class TimerQueues {
     private final int keyGroupBytes;
     private final HeapPriorityQueuesManager manager;
 
-    TimerQueues(
+    public HeapTimerQueues(
             Database database,
             Map<String, RegisteredState> states,
             Cursors cursors,
@@ -57,7 +63,8 @@ final class TimerQueues {
                         numberOfKeyGroups);
     }
 
-    <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
+    @Override
+    public <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
             KeyGroupedInternalPriorityQueue<T> create(
                     String name, TypeSerializer<T> serializer, boolean allowFutureUpdates) {
         KeyGroupedInternalPriorityQueue<T> queue =
@@ -69,8 +76,18 @@ final class TimerQueues {
         return queue;
     }
 
-    Map<String, HeapPriorityQueueSnapshotRestoreWrapper<?>> registered() {
-        return manager.getRegisteredPQStates();
+    /** What is on the heap is in no row. */
+    @Override
+    public void flush() {}
+
+    @Override
+    public Collection<HeapPriorityQueueSnapshotRestoreWrapper<?>> heapQueues() {
+        return manager.getRegisteredPQStates().values();
+    }
+
+    @Override
+    public boolean areOnHeap() {
+        return true;
     }
 
     private <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
@@ -91,24 +108,11 @@ final class TimerQueues {
     }
 
     /** The serializer that wrote the rows. */
-    @SuppressWarnings("unchecked")
     private static <T> TypeSerializer<T> readable(
-            RegisteredState restored, TypeSerializer<T> serializer)
-            throws StateMigrationException {
-        if (!(restored.metaInfo() instanceof RegisteredPriorityQueueStateBackendMetaInfo)) {
-            throw new StateMigrationException(
-                    "State '" + restored.metaInfo().getName() + "' is not a timer queue.");
-        }
-        RegisteredPriorityQueueStateBackendMetaInfo<T> metaInfo =
-                (RegisteredPriorityQueueStateBackendMetaInfo<T>) restored.metaInfo();
+            RegisteredState restored, TypeSerializer<T> serializer) {
+        RegisteredPriorityQueueStateBackendMetaInfo<T> metaInfo = TimerColumns.metaInfo(restored);
         TypeSerializer<T> previous = metaInfo.getPreviousElementSerializer();
-        TypeSerializerSchemaCompatibility<T> compatibility =
-                metaInfo.updateElementSerializer(serializer);
-        if (compatibility.isIncompatible()) {
-            throw new StateMigrationException(
-                    "The new timer serializer (" + serializer
-                            + ") must not be incompatible with the old one (" + previous + ").");
-        }
+        TimerColumns.update(metaInfo, serializer);
         return previous;
     }
 
