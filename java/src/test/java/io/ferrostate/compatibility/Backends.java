@@ -7,6 +7,7 @@ import io.ferrostate.checkpoint.CheckpointFiles;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.typeutils.base.StringSerializer;
 import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
@@ -39,11 +40,11 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.concurrent.RunnableFuture;
 
-/** Opens Ferrostate and Flink's RocksDB backend as a task would, and takes their snapshots. */
-final class Backends implements AutoCloseable {
+/** Opens Ferrostate and Flink's own backends as a task would, and takes their snapshots. */
+public final class Backends implements AutoCloseable {
 
     /** The two sides, by what a user writes into {@code state.backend.type}. */
-    enum Kind {
+    public enum Kind {
         FERROSTATE("io.ferrostate.FerrostateStateBackendFactory", "io.ferrostate"),
         ROCKSDB("rocksdb", "org.apache.flink.state.rocksdb");
 
@@ -61,7 +62,7 @@ final class Backends implements AutoCloseable {
     }
 
     /** The kinds of snapshots that consist of keyed state. */
-    enum Snapshot {
+    public enum Snapshot {
         INCREMENTAL(CheckpointType.CHECKPOINT),
         FULL(CheckpointType.CHECKPOINT),
         NATIVE_SAVEPOINT(SavepointType.savepoint(SavepointFormatType.NATIVE)),
@@ -85,9 +86,10 @@ final class Backends implements AutoCloseable {
     private final MockEnvironment environment;
     private final SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
     private final CloseableRegistry streams = new CloseableRegistry();
+    private final Configuration more = new Configuration();
     private long checkpointId;
 
-    Backends(Path directory, int maxParallelism, Snapshot snapshot) throws Exception {
+    public Backends(Path directory, int maxParallelism, Snapshot snapshot) throws Exception {
         this.files = new CheckpointFiles(directory.resolve("checkpoints"), 1024);
         this.maxParallelism = maxParallelism;
         this.snapshot = snapshot;
@@ -100,11 +102,32 @@ final class Backends implements AutoCloseable {
                         .build();
     }
 
-    AbstractKeyedStateBackend<String> open(
+    /** An option of the backends opened from now on. */
+    public <T> Backends set(ConfigOption<T> option, T value) {
+        more.set(option, value);
+        return this;
+    }
+
+    public AbstractKeyedStateBackend<String> open(
             Kind kind, KeyGroupRange range, Collection<KeyedStateHandle> handles)
             throws Exception {
-        Configuration options = new Configuration();
-        options.set(StateBackendOptions.STATE_BACKEND, kind.type);
+        return open(kind.type, kind.packageName, range, handles);
+    }
+
+    /** Flink's backend that keeps everything on the heap. */
+    AbstractKeyedStateBackend<String> openHashMap(
+            KeyGroupRange range, Collection<KeyedStateHandle> handles) throws Exception {
+        return open("hashmap", "org.apache.flink.runtime.state.hashmap", range, handles);
+    }
+
+    private AbstractKeyedStateBackend<String> open(
+            String type,
+            String packageName,
+            KeyGroupRange range,
+            Collection<KeyedStateHandle> handles)
+            throws Exception {
+        Configuration options = new Configuration(more);
+        options.set(StateBackendOptions.STATE_BACKEND, type);
         options.set(
                 CheckpointingOptions.INCREMENTAL_CHECKPOINTS, snapshot != Snapshot.FULL);
         StateBackend backend =
@@ -114,7 +137,7 @@ final class Backends implements AutoCloseable {
                         options,
                         Thread.currentThread().getContextClassLoader(),
                         null);
-        assertThat(backend.getClass().getName()).startsWith(kind.packageName);
+        assertThat(backend.getClass().getName()).startsWith(packageName);
         return (AbstractKeyedStateBackend<String>)
                 backend.createKeyedStateBackend(
                         new KeyedStateBackendParametersImpl<>(
@@ -132,7 +155,7 @@ final class Backends implements AutoCloseable {
     }
 
     /** A snapshot that completed, as the JobManager would hand it to a restored job. */
-    KeyedStateHandle snapshot(AbstractKeyedStateBackend<String> backend) throws Exception {
+    public KeyedStateHandle snapshot(AbstractKeyedStateBackend<String> backend) throws Exception {
         long id = ++checkpointId;
         CheckpointStreamFactory location = files.location(id);
         RunnableFuture<?> running =
