@@ -32,6 +32,9 @@ pub struct Db {
     path: PathBuf,
     state: AtomicU8,
     panic: OnceLock<String>,
+    /// RocksDB's counters, which cost too much to keep them outside of tests.
+    #[cfg(test)]
+    pub(crate) statistics: Options,
     // After `rocks`: the database charges memory to these until it is closed.
     _cache: Cache,
     _memory: Option<Arc<Memory>>,
@@ -60,6 +63,8 @@ impl Db {
             path: path.to_path_buf(),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
+            #[cfg(test)]
+            statistics: database_options,
             _cache: cache,
             _memory: memory,
         }))

@@ -2,6 +2,7 @@ use crate::config::Config;
 use crate::db::{Db, Fill};
 use crate::error::Kind;
 use crate::state::State;
+use rocksdb::statistics::Ticker;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,4 +85,54 @@ fn a_page_that_is_cut_off_or_garbled_is_refused_and_nothing_is_written() {
         assert_eq!(error.kind, Kind::Invalid, "{error}");
     }
     assert!(keys(&state, b"", 0).is_empty());
+}
+
+const FIRED: u32 = 100_000;
+
+/// Rows that RocksDB steps over while it reads timers from `from` on.
+fn stepped_over(state: &State, from: &[u8], prefix: usize) -> u64 {
+    let skipped = || state.db().statistics.get_ticker_count(Ticker::NumberIterSkip);
+    let before = skipped();
+    let mut page = vec![0u8; 4096];
+    let fill = state.scan(from, prefix, false, 128, &mut page).expect("scan");
+    assert_eq!(fill, Fill::Used(8), "there is no timer");
+    skipped() - before
+}
+
+/// Key group 1 had many timers, all of them fired.
+fn fire_many(state: &State) -> Vec<u8> {
+    let timers: Vec<[u8; 5]> = (0..FIRED)
+        .map(|i| {
+            let [a, b, c, d] = i.to_be_bytes();
+            [1, a, b, c, d]
+        })
+        .collect();
+    for change in [1, 3] {
+        for some in timers.chunks(1000) {
+            let changes: Vec<(&[u8], u8)> = some.iter().map(|key| (&key[..], change)).collect();
+            state.write_timers(&page(&changes)).expect("write");
+        }
+    }
+    timers.last().expect("one").to_vec()
+}
+
+#[test]
+fn neither_neighbours_nor_readers_behind_them_step_over_fired_timers() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let (db, state) = open(dir.path());
+    let last = fire_many(&state);
+    for place in ["memtable", "file"] {
+        let unbounded = stepped_over(&state, b"\x00", 0);
+        assert!(
+            unbounded >= u64::from(FIRED),
+            "{place}: {unbounded}, so that the rest says something"
+        );
+        for neighbour in [b"\x00", b"\x02"] {
+            let skipped = stepped_over(&state, neighbour, 1);
+            assert!(skipped <= 2, "{place}: neighbour {neighbour:?} stepped over {skipped}");
+        }
+        let skipped = stepped_over(&state, &last, 1);
+        assert!(skipped <= 2, "{place}: from the last one on {skipped}");
+        db.flush().expect("flush");
+    }
 }
