@@ -57,18 +57,32 @@ final class KeyGroupQueue<T> extends AbstractHeapPriorityQueueElement
 
     @Override
     public T poll() {
-        T first = peek();
-        if (first != null) {
-            head = null;
-            byte[] bytes = cache.pollFirst();
-            store.remove(bytes, bytes.length);
+        store.enter();
+        try {
+            T first = peek();
+            if (first != null) {
+                head = null;
+                byte[] bytes = cache.pollFirst();
+                store.remove(bytes, bytes.length);
+            }
+            return first;
+        } finally {
+            store.exit();
         }
-        return first;
     }
 
     /** True if the timer is the first one now. */
     @Override
     public boolean add(T timer) {
+        store.enter();
+        try {
+            return addInside(timer);
+        } finally {
+            store.exit();
+        }
+    }
+
+    private boolean addInside(T timer) {
         int length = store.serialize(keyGroup, timer);
         byte[] bytes = store.bytes();
         if (isAboveBound(bytes, length)) {
@@ -111,6 +125,15 @@ final class KeyGroupQueue<T> extends AbstractHeapPriorityQueueElement
     /** True if the timer was the first one. */
     @Override
     public boolean remove(T timer) {
+        store.enter();
+        try {
+            return removeInside(timer);
+        } finally {
+            store.exit();
+        }
+    }
+
+    private boolean removeInside(T timer) {
         refillIfEmpty();
         if (cache.isEmpty()) {
             return false;

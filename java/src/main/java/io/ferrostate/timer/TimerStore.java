@@ -44,6 +44,15 @@ final class TimerStore<T> {
         serializer = changed;
     }
 
+    /** Begins a change; throws while another thread is inside and after the backend's end. */
+    void enter() {
+        access.enter();
+    }
+
+    void exit() {
+        access.exit();
+    }
+
     // ---- bytes ---------------------------------------------------------------------------------
 
     /** Serializes a timer behind its key group into {@link #bytes}, and returns how many they are. */

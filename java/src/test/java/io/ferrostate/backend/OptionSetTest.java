@@ -6,14 +6,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.ferrostate.FerrostateOptions;
 import io.ferrostate.FerrostateOptions.Compression;
 import io.ferrostate.FerrostateOptions.PredefinedOptions;
+import io.ferrostate.FerrostateOptions.TimerService;
 import io.ferrostate.FerrostateStateBackend;
 import io.ferrostate.FerrostateStateBackendFactory;
+import io.ferrostate.jni.NativeLibrary;
 
+import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.IllegalConfigurationException;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.StateBackendOptions;
+import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.checkpoint.CheckpointType;
+import org.apache.flink.runtime.checkpoint.SavepointType;
+import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.StateBackend;
 import org.apache.flink.runtime.state.StateBackendLoader;
 import org.apache.flink.testutils.logging.LoggerAuditingExtension;
@@ -21,11 +28,13 @@ import org.apache.flink.util.InstantiationUtil;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.event.Level;
 
 import java.io.File;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -33,6 +42,8 @@ import java.util.Map;
 /** Where the values of options come from, which are refused, and what the library is told. */
 @Timeout(60)
 class OptionSetTest {
+
+    @TempDir Path directory;
 
     @RegisterExtension
     final LoggerAuditingExtension log =
@@ -63,6 +74,57 @@ class OptionSetTest {
         assertThat(backend.get(FerrostateOptions.COMPRESSION_PER_LEVEL))
                 .containsExactly(Compression.NO_COMPRESSION, Compression.LZ4_COMPRESSION);
         assertThat(backend.get(FerrostateOptions.USE_MANAGED_MEMORY)).isFalse();
+    }
+
+    /** Each of Flink's values, and ours; those of the other key too. */
+    @ParameterizedTest
+    @CsvSource({
+        "rocksdb, ROCKSDB, ROCKSDB", "rocksdb, rocksdb, ROCKSDB", "rocksdb, HEAP, HEAP",
+        "ferrostate, heap, HEAP", "ferrostate, native, NATIVE", "ferrostate, ROCKSDB, ROCKSDB"
+    })
+    void timerServiceIsSaidInFlinksWordsOrOurs(String prefix, String value, TimerService expected) {
+        FerrostateStateBackend backend =
+                configured("state.backend." + prefix + ".timer-service.factory", value);
+        assertThat(backend.get(FerrostateOptions.TIMER_SERVICE_FACTORY)).isEqualTo(expected);
+    }
+
+    @Test
+    void timersAreInTheDatabaseUnlessTheOptionSaysHeap() throws Exception {
+        NativeLibrary.load();
+        assertThat(timersAreOnHeap(new FerrostateStateBackend())).isFalse();
+        for (TimerService service : TimerService.values()) {
+            assertThat(
+                            timersAreOnHeap(
+                                    new FerrostateStateBackend()
+                                            .set(FerrostateOptions.TIMER_SERVICE_FACTORY, service)))
+                    .as("%s", service)
+                    .isEqualTo(service == TimerService.HEAP);
+        }
+        assertThat(new FerrostateStateBackend().get(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE))
+                .isEqualTo(128);
+    }
+
+    private boolean timersAreOnHeap(FerrostateStateBackend backend) throws Exception {
+        try (KeyedBackends backends = new KeyedBackends()) {
+            AbstractKeyedStateBackend<Long> keyed =
+                    backends.create(
+                            backend.setLocalDirectories(directory.toString()),
+                            LongSerializer.INSTANCE,
+                            4);
+            boolean heap = !keyed.isSafeToReuseKVState();
+            assertThat(keyed.requiresLegacySynchronousTimerSnapshots(CheckpointType.CHECKPOINT))
+                    .isEqualTo(heap);
+            assertThat(
+                            keyed.requiresLegacySynchronousTimerSnapshots(
+                                    SavepointType.savepoint(SavepointFormatType.NATIVE)))
+                    .isEqualTo(heap);
+            assertThat(
+                            keyed.requiresLegacySynchronousTimerSnapshots(
+                                    SavepointType.savepoint(SavepointFormatType.CANONICAL)))
+                    .isFalse();
+            keyed.dispose();
+            return heap;
+        }
     }
 
     @Test
@@ -133,6 +195,7 @@ class OptionSetTest {
         "use-bloom-filter, perhaps",
         "bloom-filter.bits-per-key, 0",
         "timer-service.factory, ABACUS",
+        "timer-service.cache-size, 0",
         "predefined-options, FLOPPY_DISK_OPTIMIZED",
         "checkpoint.transfer.thread.num, 0",
         "localdir, relative/path",
