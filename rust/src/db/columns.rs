@@ -154,15 +154,18 @@ impl Column {
         &self,
         changes: impl IntoIterator<Item = (&'a [u8], bool)>,
     ) -> Result<()> {
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::new();
         for (key, put) in changes {
-            if put {
-                batch.put_cf(&self.handle, key, []);
-            } else {
-                batch.delete_cf(&self.handle, key);
+            // SAFETY: `self` keeps the database open.
+            unsafe {
+                if put {
+                    batch.put(self.raw, key, &[]);
+                } else {
+                    batch.delete(self.raw, key);
+                }
             }
         }
-        self.write(batch)
+        self.write(&mut batch)
     }
 
     /// An iterator over the keys that begin with `prefix` (all keys when empty), not yet positioned.

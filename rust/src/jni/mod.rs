@@ -11,8 +11,8 @@ mod log;
 mod page;
 mod process;
 mod state;
-mod ttl;
 mod timers;
+mod ttl;
 
 use crate::error::{Error, Result};
 use guard::cold;

@@ -1,8 +1,8 @@
 //! State access: what a keyed state's operations are in terms of its column family. Serializers and
 //! state types' logic stand in Java; bytes in `db`.
 mod registered;
-mod ttl;
 mod timers;
+mod ttl;
 
 pub use registered::State;
 pub use ttl::kind as ttl_kind;

@@ -38,9 +38,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 @Timeout(120)
 class TimerJobTest {
 
-    private static final long RECORDS = 6_000;
+    private static final long RECORDS = 3_000;
     private static final long KEYS = 37;
-    private static final long DELAY = 2_000;
+    private static final long DELAY = 1_000;
 
     @TempDir Path directory;
 
