@@ -257,29 +257,19 @@ public final class StateAccess<K> implements AutoCloseable {
         return entries;
     }
 
-    // ---- timers: each call is a use of its own -----------------------------------------------------
+    // ---- timers ----------------------------------------------------------------------------------
 
     /** Reads so many of the keys with a prefix at most, from a key on. */
     public ScanPage scanTimers(Column column, byte[] from, int prefixLength, int maxEntries)
             throws IOException {
-        guard.enter();
-        try {
-            return scan(column, from, 0, from.length, prefixLength, false, maxEntries);
-        } finally {
-            guard.exit();
-        }
+        return scan(column, from, 0, from.length, prefixLength, false, maxEntries);
     }
 
     /** Writes a page of changes, see {@link Native#timersWrite}. */
     public void writeTimers(Column column, byte[] changes, int length) throws IOException {
-        guard.enter();
-        try {
-            valuePage.used(length);
-            valuePage.write(0, changes, 0, length);
-            Native.timersWrite(column.handle(), valuePage.address(), length);
-        } finally {
-            guard.exit();
-        }
+        valuePage.used(length);
+        valuePage.write(0, changes, 0, length);
+        Native.timersWrite(column.handle(), valuePage.address(), length);
     }
 
     /** Waits for a use that is going on. */

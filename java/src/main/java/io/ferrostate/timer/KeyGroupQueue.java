@@ -48,6 +48,18 @@ final class KeyGroupQueue<T> extends AbstractHeapPriorityQueueElement
 
     @Override
     public T peek() {
+        if (head != null) {
+            return head;
+        }
+        store.enter();
+        try {
+            return first();
+        } finally {
+            store.exit();
+        }
+    }
+
+    private T first() {
         refillIfEmpty();
         if (head == null && !cache.isEmpty()) {
             head = deserialize(cache.first());
@@ -59,7 +71,7 @@ final class KeyGroupQueue<T> extends AbstractHeapPriorityQueueElement
     public T poll() {
         store.enter();
         try {
-            T first = peek();
+            T first = first();
             if (first != null) {
                 head = null;
                 byte[] bytes = cache.pollFirst();
@@ -188,8 +200,7 @@ final class KeyGroupQueue<T> extends AbstractHeapPriorityQueueElement
 
     @Override
     public boolean isEmpty() {
-        refillIfEmpty();
-        return cache.isEmpty();
+        return peek() == null;
     }
 
     /** Reads all timers unless they are cached. For tests, as in Flink. */
@@ -225,7 +236,12 @@ final class KeyGroupQueue<T> extends AbstractHeapPriorityQueueElement
     }
 
     private TimerIterator<T> storedTimers() {
-        store.flush();
+        store.enter();
+        try {
+            store.flush();
+        } finally {
+            store.exit();
+        }
         byte[] from = cache.isEmpty() ? bound : cache.first();
         return new TimerIterator<>(store, store.cursor(from, keyGroup.length), keyGroup.length);
     }

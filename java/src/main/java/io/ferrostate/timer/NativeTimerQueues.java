@@ -145,7 +145,12 @@ public final class NativeTimerQueues implements TimerQueues {
 
     @Override
     public void flush() {
-        queues.values().forEach(queue -> queue.store.flush());
+        access.enter();
+        try {
+            queues.values().forEach(queue -> queue.store.flush());
+        } finally {
+            access.exit();
+        }
     }
 
     @Override

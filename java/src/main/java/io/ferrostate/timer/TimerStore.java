@@ -44,7 +44,10 @@ final class TimerStore<T> {
         serializer = changed;
     }
 
-    /** Begins a change; throws while another thread is inside and after the backend's end. */
+    /**
+     * Begins a use: changes, reading and flushing stand between it and {@link #exit}. Throws while
+     * another one goes on and after the backend's end.
+     */
     void enter() {
         access.enter();
     }

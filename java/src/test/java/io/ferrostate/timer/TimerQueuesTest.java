@@ -9,8 +9,12 @@ import io.ferrostate.jni.Native;
 import io.ferrostate.jni.NativeLibrary;
 
 import org.apache.flink.api.common.state.ValueStateDescriptor;
+import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
 import org.apache.flink.api.common.typeutils.base.ListSerializer;
+import org.apache.flink.api.common.typeutils.base.TypeSerializerSingleton;
+import org.apache.flink.core.memory.DataInputView;
+import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.KeyGroupedInternalPriorityQueue;
 import org.apache.flink.runtime.state.VoidNamespace;
@@ -26,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -169,6 +174,88 @@ class TimerQueuesTest {
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("disposed");
         assertThatThrownBy(queue::poll).isInstanceOf(IllegalStateException.class);
+    }
+
+    /** A key that registers timers while it is written would garble the timer it belongs to. */
+    @Test
+    void aSerializerThatTouchesTimersIsTold() {
+        KeyGroupedInternalPriorityQueue<TimerHeapInternalTimer<Integer, VoidNamespace>> queue =
+                queue();
+        KeyGroupedInternalPriorityQueue<TimerHeapInternalTimer<Integer, String>> touching =
+                backend.create(
+                        "_timer_state/event_touching",
+                        new TimerSerializer<>(IntSerializer.INSTANCE, new Touching(queue)));
+        assertThatThrownBy(() -> touching.add(new TimerHeapInternalTimer<>(1, 1, "namespace")))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Serializers must not touch state");
+        assertThat(queue.isEmpty()).isTrue();
+        assertThat(touching.isEmpty()).isTrue();
+    }
+
+    private static final class Touching extends TypeSerializerSingleton<String> {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient KeyGroupedInternalPriorityQueue<
+                        TimerHeapInternalTimer<Integer, VoidNamespace>>
+                queue;
+
+        Touching(
+                KeyGroupedInternalPriorityQueue<TimerHeapInternalTimer<Integer, VoidNamespace>>
+                        queue) {
+            this.queue = queue;
+        }
+
+        @Override
+        public void serialize(String namespace, DataOutputView target) throws IOException {
+            queue.add(timer(1, 1));
+            target.writeUTF(namespace);
+        }
+
+        @Override
+        public String deserialize(DataInputView source) throws IOException {
+            return source.readUTF();
+        }
+
+        @Override
+        public String deserialize(String reuse, DataInputView source) throws IOException {
+            return deserialize(source);
+        }
+
+        @Override
+        public void copy(DataInputView source, DataOutputView target) throws IOException {
+            target.writeUTF(source.readUTF());
+        }
+
+        @Override
+        public boolean isImmutableType() {
+            return true;
+        }
+
+        @Override
+        public String createInstance() {
+            return "";
+        }
+
+        @Override
+        public String copy(String from) {
+            return from;
+        }
+
+        @Override
+        public String copy(String from, String reuse) {
+            return from;
+        }
+
+        @Override
+        public int getLength() {
+            return -1;
+        }
+
+        @Override
+        public TypeSerializerSnapshot<String> snapshotConfiguration() {
+            throw new UnsupportedOperationException("no snapshot is taken");
+        }
     }
 
     /** Several threads at once: exceptions, but no crash, and none waits for ever. */
