@@ -32,7 +32,9 @@ pub fn check_manifest(directory: &Path) -> Result<()> {
         return Ok(()); // RocksDB says so
     }
     let path = directory.join(name);
-    let bytes = fs::read(&path).map_err(|cause| Error::io("read", &path, &cause))?;
+    let bytes = fs::read(&path).map_err(|cause| {
+        Error::io("read", &path, &cause).context(format!("follow {}", current.display()))
+    })?;
     whole(&bytes).map_err(|at| {
         Error::new(
             Kind::Corrupted,

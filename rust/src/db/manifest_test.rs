@@ -105,6 +105,18 @@ fn records_over_several_blocks_are_whole() {
 }
 
 #[test]
+fn a_current_that_leads_nowhere_is_named() {
+    let directory = tempfile::tempdir().expect("temp dir");
+    let (files, manifest) = files(directory.path());
+    let name = manifest.file_name().and_then(|name| name.to_str()).expect("a name");
+    for content in [&name[..name.len() - 1], &format!("{name}7\n"), &format!("{name}\0\n")] {
+        fs::write(files.join("CURRENT"), content).expect("written");
+        let error = Db::open(&files, &Config::default(), None).err().expect("refused");
+        assert!(error.text.contains("CURRENT"), "{error}");
+    }
+}
+
+#[test]
 fn database_files_without_their_current_are_no_new_database() {
     let directory = tempfile::tempdir().expect("temp dir");
     let (files, _) = files(directory.path());

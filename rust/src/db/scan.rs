@@ -91,7 +91,8 @@ impl Cursor {
     /// Fills `page` with the next entries; a count of 0 is the end.
     pub fn next(&mut self, page: &mut [u8]) -> Result<Fill> {
         self.column.db().check()?;
-        let fill = fill(&mut self.rows, usize::MAX, self.keys_only, page)?;
+        let fill = fill(&mut self.rows, usize::MAX, self.keys_only, page)
+            .map_err(|e| e.context(format!("scan state '{}'", self.column.name())))?;
         self.rows.status().map_err(|e| self.column.failure("scan", &e))?;
         Ok(fill)
     }
