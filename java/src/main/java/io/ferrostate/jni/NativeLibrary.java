@@ -74,7 +74,12 @@ public final class NativeLibrary {
         } else {
             loadFromJar();
         }
-        return Native.init(version);
+        try {
+            return Native.init(version);
+        } catch (UnsatisfiedLinkError another) {
+            throw new IOException(
+                    "what was loaded is another library: it has no " + another.getMessage(), another);
+        }
     }
 
     private static void loadFromJar() throws IOException {
@@ -93,6 +98,7 @@ public final class NativeLibrary {
         if (!Files.isRegularFile(file)) {
             throw new IOException("-D" + LIBRARY_PROPERTY + "=" + file + ": no such file");
         }
+        ElfFile.requireWhole(file);
         try {
             System.load(file.toString());
         } catch (UnsatisfiedLinkError e) {
