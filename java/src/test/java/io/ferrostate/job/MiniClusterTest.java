@@ -3,7 +3,6 @@ package io.ferrostate.job;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -15,10 +14,6 @@ import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy;
 import org.apache.flink.api.java.tuple.Tuple2;
-import org.apache.flink.configuration.CheckpointingOptions;
-import org.apache.flink.configuration.Configuration;
-import org.apache.flink.configuration.RestartStrategyOptions;
-import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.connector.datagen.source.DataGeneratorSource;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
@@ -42,7 +37,8 @@ class MiniClusterTest {
     void aJobThatFailsGoesOnFromItsLastIncrementalCheckpoint() throws Exception {
         Counter.failed.set(false);
         StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.getExecutionEnvironment(configuration());
+                StreamExecutionEnvironment.getExecutionEnvironment(
+                        TestJobs.configuration(TestJobs.FERROSTATE, directory));
         env.setParallelism(2);
         Map<Long, Long> highest = new HashMap<>();
         try (CloseableIterator<Tuple2<Long, Long>> counts =
@@ -55,20 +51,6 @@ class MiniClusterTest {
         assertThat(Counter.failed).isTrue();
         assertThat(highest).hasSize((int) KEYS);
         assertThat(highest.values().stream().mapToLong(Long::longValue).sum()).isEqualTo(RECORDS);
-    }
-
-    private Configuration configuration() {
-        Configuration configuration = new Configuration();
-        configuration.set(
-                StateBackendOptions.STATE_BACKEND, "io.ferrostate.FerrostateStateBackendFactory");
-        configuration.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, true);
-        configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(50));
-        configuration.set(
-                CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory.toUri().toString());
-        configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "fixed-delay");
-        configuration.set(
-                RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_DELAY, Duration.ofMillis(10));
-        return configuration;
     }
 
     /** Waits for a checkpoint after each so many records: there are a dozen, however slow the machine. */

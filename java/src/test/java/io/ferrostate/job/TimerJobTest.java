@@ -13,10 +13,7 @@ import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy;
 import org.apache.flink.api.java.tuple.Tuple2;
-import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.configuration.RestartStrategyOptions;
-import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.connector.datagen.source.DataGeneratorSource;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
@@ -29,7 +26,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -65,17 +61,8 @@ class TimerJobTest {
     }
 
     private Configuration configuration(TimerService timerService) {
-        Configuration configuration = new Configuration();
-        configuration.set(
-                StateBackendOptions.STATE_BACKEND, "io.ferrostate.FerrostateStateBackendFactory");
+        Configuration configuration = TestJobs.configuration(TestJobs.FERROSTATE, directory);
         configuration.set(FerrostateOptions.TIMER_SERVICE_FACTORY, timerService);
-        configuration.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, true);
-        configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(50));
-        configuration.set(
-                CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory.toUri().toString());
-        configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "fixed-delay");
-        configuration.set(
-                RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_DELAY, Duration.ofMillis(10));
         return configuration;
     }
 
