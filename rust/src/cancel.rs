@@ -1,4 +1,5 @@
 //! A flag that asks a long call to stop. It says when; what is undone then is the caller's business.
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -7,21 +8,34 @@ use crate::error::{Error, Result};
 
 /// Clones share one flag; once triggered it stays triggered.
 #[derive(Clone, Debug)]
-pub struct Cancel(Arc<watch::Sender<bool>>);
+pub struct Cancel(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    flag: AtomicBool,
+    waiters: watch::Sender<bool>,
+}
 
 impl Cancel {
     #[must_use]
     pub fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(false)))
+        Self(Arc::new(Shared { flag: AtomicBool::new(false), waiters: watch::Sender::new(false) }))
     }
 
     pub fn trigger(&self) {
-        self.0.send_replace(true);
+        self.0.flag.store(true, Ordering::Relaxed);
+        self.0.waiters.send_replace(true);
     }
 
     #[must_use]
     pub fn is_triggered(&self) -> bool {
-        *self.0.borrow()
+        self.0.flag.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for RocksDB to look at.
+    #[must_use]
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0.flag
     }
 
     /// An error of kind Cancelled once the flag is set. `step` says what is given up.
@@ -36,7 +50,7 @@ impl Cancel {
     /// Ends when the flag is set.
     pub async fn triggered(&self) {
         // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(|triggered| *triggered).await;
+        let _ = self.0.waiters.subscribe().wait_for(|triggered| *triggered).await;
     }
 }
 

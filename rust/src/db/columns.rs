@@ -87,6 +87,10 @@ impl Column {
         &self.name
     }
 
+    pub(super) fn raw(&self) -> RawColumn {
+        self.raw
+    }
+
     #[must_use]
     pub fn db(&self) -> &Arc<Db> {
         &self.db

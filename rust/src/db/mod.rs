@@ -1,8 +1,10 @@
 //! RocksDB, owned: one database a keyed backend. Knows column families and bytes; nothing of state
 //! types, checkpoints' plans or JNI.
+mod assembly;
 mod columns;
 mod ffi;
 mod ffi_batch;
+mod ffi_import;
 mod ffi_sst;
 mod ffi_ttl;
 mod ingest;
@@ -12,8 +14,11 @@ mod options;
 mod owner;
 mod rows;
 mod scan;
+mod settle;
+pub mod table_files;
 mod threads;
 
+pub use assembly::{Assembly, DeadRange};
 pub use columns::Column;
 pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
 pub use ingest::Ingest;

@@ -4,6 +4,7 @@ use super::columns::Column;
 use super::ffi::RawOptions;
 use super::ffi_ttl::TtlClock;
 use super::open::Filters;
+use super::settle::Settling;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::memory::Memory;
@@ -30,6 +31,7 @@ pub struct Db {
     columns: Mutex<Filters>,
     pub(super) ttl_clock: Arc<TtlClock>,
     path: PathBuf,
+    pub(super) settling: Settling,
     state: AtomicU8,
     panic: OnceLock<String>,
     /// RocksDB's counters, which cost too much to keep them outside of tests.
@@ -61,6 +63,7 @@ impl Db {
             columns: Mutex::new(columns),
             ttl_clock,
             path: path.to_path_buf(),
+            settling: Settling::new(config.compaction_style),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
             #[cfg(test)]
@@ -106,8 +109,10 @@ impl Db {
     pub fn close(&self) {
         let before = self.state.swap(CLOSED, Ordering::Relaxed);
         if before != CLOSED {
+            self.settling.cancel();
             self.rocks.cancel_all_background_work(true);
         }
+        self.settling.join();
     }
 
     /// Names of the column families, without `default`.
@@ -133,9 +138,13 @@ impl Db {
         &self.ttl_clock
     }
 
-    /// A RocksDB property of the whole database.
+    /// A property of the whole database: RocksDB's, or "ferrostate.is-settling", which is 1 while what a
+    /// rescale left is compacted.
     pub fn property(&self, name: &str) -> Result<Option<String>> {
         self.check()?;
+        if name == "ferrostate.is-settling" {
+            return Ok(Some(u8::from(self.settling.is_running()).to_string()));
+        }
         self.rocks.property_value(name).map_err(|e| self.failure("read property", &e))
     }
 

@@ -57,7 +57,8 @@ extern "system" fn db_open(
     })
 }
 
-fn pairs(flat: &[String]) -> Result<impl Iterator<Item = (&str, &str)>> {
+/// Options as Java hands them over: alternating names and values.
+pub(super) fn pairs(flat: &[String]) -> Result<impl Iterator<Item = (&str, &str)>> {
     if !flat.len().is_multiple_of(2) {
         return Err(Error::invalid("options: a name without a value"));
     }

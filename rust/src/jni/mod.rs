@@ -10,6 +10,7 @@ mod ingest;
 mod log;
 mod page;
 mod process;
+mod rescale;
 mod state;
 mod timers;
 mod ttl;
@@ -45,6 +46,7 @@ fn table() -> Vec<Native> {
         ingest::natives(),
         timers::natives(),
         checkpoint::natives(),
+        rescale::natives(),
     ]
     .into_iter()
     .flatten()

@@ -112,6 +112,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
                         numberOfKeyGroups,
                         resources.directory().directory(),
                         resources.directory().database(),
+                        databaseOptions,
                         opener,
                         states,
                         keySerializerProvider,

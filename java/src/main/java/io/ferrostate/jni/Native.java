@@ -336,6 +336,45 @@ public final class Native {
             String sourceDirectory, long db, byte[] from, byte[] to, long cancel)
             throws IOException;
 
+    // ---- rescale: files of databases for other key groups become a new database ---------------------
+
+    /** @param options those that the database is opened with later. */
+    public static native long rescaleOpen(String[] options);
+
+    /**
+     * Adds a part: the wanted keys ({@code from <= key < to}; null: no end) of a database whose CURRENT
+     * and MANIFEST are in {@code directory}. Parts have no keys in common.
+     *
+     * @param states column families that the database must have.
+     * @return the SST files that {@link #rescaleRun} needs there, and no others; null if files of this
+     *     database cannot be imported (the log says why): then it is no part.
+     */
+    public static native String[] rescalePart(
+            long rescale, String directory, byte[] from, byte[] to, String[] states)
+            throws IOException;
+
+    /**
+     * Makes a database in {@code databaseDirectory}, which must not exist yet, out of the parts' files,
+     * whose names in the parts' directories go. Keys outside of the wanted ranges are deleted.
+     *
+     * @param scratchDirectory for temporary databases; the caller deletes it.
+     * @return three strings for each file of the new database that is a file of a part, unchanged: number
+     *     of the part, name there, new name. Null if RocksDB refuses the files (the log says why): then
+     *     nothing is left and the rows have to be copied.
+     */
+    public static native String[] rescaleRun(
+            long rescale, String databaseDirectory, String scratchDirectory, long cancel)
+            throws IOException;
+
+    /**
+     * What can only be done once the database is open. Deleted keys that still lie in files are compacted
+     * away in the background; {@link #dbProperty} {@code ferrostate.is-settling} is 1 meanwhile, and
+     * {@link #dbClose} ends it.
+     */
+    public static native void rescaleFinish(long rescale, long db, long cancel) throws IOException;
+
+    public static native void rescaleClose(long rescale);
+
     // ---- local directories -----------------------------------------------------------------------
 
     /**

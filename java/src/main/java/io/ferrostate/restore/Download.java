@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -43,16 +44,21 @@ final class Download {
         this.cancelRegistry = cancelRegistry;
     }
 
-    /** @param directory does not exist yet. */
-    void into(Path directory, IncrementalKeyedStateHandle handle) throws Exception {
+    /**
+     * @param directory created when absent; must not have the files yet.
+     * @param named which of the snapshot's files, by local name.
+     */
+    void into(Path directory, IncrementalKeyedStateHandle handle, Predicate<String> named)
+            throws Exception {
         Files.createDirectories(directory);
         if (handle instanceof IncrementalRemoteKeyedStateHandle) {
             IncrementalRemoteKeyedStateHandle remote = (IncrementalRemoteKeyedStateHandle) handle;
             List<HandleAndLocalPath> files = new ArrayList<>(remote.getSharedState());
             files.addAll(remote.getPrivateState());
+            files.removeIf(file -> !named.test(file.getLocalPath()));
             remoteFiles(directory, files);
         } else {
-            localFiles(directory, (IncrementalLocalKeyedStateHandle) handle);
+            localFiles(directory, (IncrementalLocalKeyedStateHandle) handle, named);
         }
     }
 
@@ -79,14 +85,17 @@ final class Download {
     }
 
     /** The directory belongs to local recovery: the database must not work in it. */
-    private void localFiles(Path directory, IncrementalLocalKeyedStateHandle handle)
+    private void localFiles(
+            Path directory, IncrementalLocalKeyedStateHandle handle, Predicate<String> named)
             throws IOException {
         Path source = handle.getDirectoryStateHandle().getDirectory();
         NativeFiles direct = new NativeFiles();
         try (Stream<Path> listed = Files.list(source)) {
             for (Path file : listed.collect(Collectors.toList())) {
-                direct.add(file.toUri().toString(), Files.size(file),
-                        file.getFileName().toString());
+                String name = file.getFileName().toString();
+                if (named.test(name)) {
+                    direct.add(file.toUri().toString(), Files.size(file), name);
+                }
             }
         }
         direct.downloadInto(directory, cancelRegistry);

@@ -1,5 +1,6 @@
 package io.ferrostate.restore;
 
+import io.ferrostate.backend.Database;
 import io.ferrostate.backend.DatabaseOpener;
 import io.ferrostate.backend.RegisteredState;
 
@@ -9,6 +10,7 @@ import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.StateSerializerProvider;
 
 import java.io.File;
+import java.io.IOException;
 import java.util.Map;
 
 /** The backend that is being built, as a restore sees it. Values only. */
@@ -19,6 +21,7 @@ public final class RestoreContext<K> {
     private final int numberOfKeyGroups;
     private final File instanceDirectory;
     private final File databaseDirectory;
+    private final String[] databaseOptions;
     private final DatabaseOpener opener;
     private final Map<String, RegisteredState> states;
     private final StateSerializerProvider<K> keySerializer;
@@ -28,6 +31,7 @@ public final class RestoreContext<K> {
     /**
      * @param instanceDirectory exists; temporary downloads go here.
      * @param databaseDirectory below it, does not exist yet.
+     * @param databaseOptions those that the opener uses.
      * @param states empty; filled in the order of the snapshot's states.
      * @param keySerializer learns the snapshot's key serializer, and may be reconfigured by it.
      */
@@ -37,6 +41,7 @@ public final class RestoreContext<K> {
             int numberOfKeyGroups,
             File instanceDirectory,
             File databaseDirectory,
+            String[] databaseOptions,
             DatabaseOpener opener,
             Map<String, RegisteredState> states,
             StateSerializerProvider<K> keySerializer,
@@ -47,6 +52,7 @@ public final class RestoreContext<K> {
         this.numberOfKeyGroups = numberOfKeyGroups;
         this.instanceDirectory = instanceDirectory;
         this.databaseDirectory = databaseDirectory;
+        this.databaseOptions = databaseOptions.clone();
         this.opener = opener;
         this.states = states;
         this.keySerializer = keySerializer;
@@ -84,8 +90,17 @@ public final class RestoreContext<K> {
         return databaseDirectory;
     }
 
+    String[] databaseOptions() {
+        return databaseOptions.clone();
+    }
+
     DatabaseOpener opener() {
         return opener;
+    }
+
+    /** Opens the backend's database, which is created when absent. */
+    Database openDatabase() throws IOException {
+        return opener.open(databaseDirectory);
     }
 
     Map<String, RegisteredState> states() {

@@ -33,6 +33,12 @@ public final class RestoreResult {
         return new RestoreResult(database, UUID.randomUUID(), -1, Collections.emptyList());
     }
 
+    /** The database has some files of a checkpoint, under names of its own. */
+    static RestoreResult ofFiles(
+            Database database, long checkpointId, List<HandleAndLocalPath> sharedFiles) {
+        return new RestoreResult(database, UUID.randomUUID(), checkpointId, sharedFiles);
+    }
+
     /** The database consists of the files of this snapshot, under the same names. */
     static RestoreResult continuing(Database database, IncrementalKeyedStateHandle handle) {
         return new RestoreResult(

@@ -8,6 +8,8 @@ import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.util.StateMigrationException;
 
 import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.stream.Collectors;
@@ -28,6 +30,12 @@ final class RestoreStep {
      * @param step what it does, as in "Restore ... failed while <i>downloading its files</i>".
      */
     <T> T run(String step, KeyedStateHandle handle, Callable<T> body) throws Exception {
+        return run(step, Collections.singletonList(handle), body);
+    }
+
+    /** As the other, for a step that needs all of some snapshots. */
+    <T> T run(String step, List<? extends KeyedStateHandle> handles, Callable<T> body)
+            throws Exception {
         try {
             return body.call();
         } catch (StateMigrationException
@@ -37,16 +45,24 @@ final class RestoreStep {
         } catch (Exception failure) {
             throw new IOException(
                     String.format(
-                            "Restore of %s from %s (key groups %s) failed while %s: %s%s"
+                            "Restore of %s from %s failed while %s: %s%s"
                                     + " Nothing of the snapshot was changed.",
                             operatorIdentifier,
-                            nameOf(handle),
-                            handle.getKeyGroupRange().prettyPrintInterval(),
+                            handles.stream()
+                                    .map(RestoreStep::withKeyGroups)
+                                    .collect(Collectors.joining(", ")),
                             step,
                             sentence(failure),
-                            origin(handle, sentence(failure))),
+                            handles.stream()
+                                    .map(handle -> origin(handle, sentence(failure)))
+                                    .collect(Collectors.joining())),
                     failure);
         }
+    }
+
+    private static String withKeyGroups(KeyedStateHandle handle) {
+        return nameOf(handle) + " (key groups "
+                + handle.getKeyGroupRange().prettyPrintInterval() + ")";
     }
 
     /** Local copies are gone when somebody reads the message: says where the files come from. */

@@ -1,6 +1,7 @@
 package io.ferrostate.checkpoint;
 
 import io.ferrostate.backend.Database;
+import io.ferrostate.backend.DatabaseOpener;
 import io.ferrostate.backend.RegisteredState;
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.NativeLibrary;
@@ -49,7 +50,13 @@ public final class BackendFixture implements AutoCloseable {
     private final Map<String, RegisteredState> states = new LinkedHashMap<>();
     private LocalRecoveryConfig localRecovery = LocalRecoveryConfig.BACKUP_AND_RECOVERY_DISABLED;
 
-    private BackendFixture(Path root, KeyGroupRange range, Collection<KeyedStateHandle> handles)
+    private BackendFixture(
+            Path root,
+            KeyGroupRange range,
+            String[] options,
+            DatabaseOpener opener,
+            CloseableRegistry cancelRegistry,
+            Collection<KeyedStateHandle> handles)
             throws Exception {
         NativeLibrary.load();
         this.instance = Files.createDirectories(root.resolve("op_" + UUID.randomUUID()));
@@ -61,12 +68,13 @@ public final class BackendFixture implements AutoCloseable {
                         KEY_GROUPS,
                         instance.toFile(),
                         instance.resolve("db").toFile(),
-                        directory -> Database.open(directory, new String[0], 0),
+                        options,
+                        opener,
                         states,
                         StateSerializerProvider.fromNewRegisteredSerializer(
                                 IntSerializer.INSTANCE),
                         Thread.currentThread().getContextClassLoader(),
-                        new CloseableRegistry());
+                        cancelRegistry);
         this.restored = new RestoreOperation<>(context, handles).restore();
     }
 
@@ -76,7 +84,33 @@ public final class BackendFixture implements AutoCloseable {
 
     public static BackendFixture restored(
             Path root, KeyGroupRange range, KeyedStateHandle... handles) throws Exception {
-        return new BackendFixture(root, range, Arrays.asList(handles));
+        return restored(root, range, new String[0], handles);
+    }
+
+    /** @param options alternating key and value. */
+    public static BackendFixture restored(
+            Path root, KeyGroupRange range, String[] options, KeyedStateHandle... handles)
+            throws Exception {
+        return cancellable(
+                root,
+                range,
+                options,
+                directory -> Database.open(directory, options, 0),
+                new CloseableRegistry(),
+                handles);
+    }
+
+    /** @param cancelRegistry cancels the restore when it is closed. */
+    public static BackendFixture cancellable(
+            Path root,
+            KeyGroupRange range,
+            String[] options,
+            DatabaseOpener opener,
+            CloseableRegistry cancelRegistry,
+            KeyedStateHandle... handles)
+            throws Exception {
+        return new BackendFixture(
+                root, range, options, opener, cancelRegistry, Arrays.asList(handles));
     }
 
     public BackendFixture withLocalRecovery(LocalRecoveryConfig config) {
@@ -144,6 +178,15 @@ public final class BackendFixture implements AutoCloseable {
                         valuePage.address(),
                         bytes.length);
             }
+        }
+    }
+
+    /** Waits until what a rescale left is compacted. */
+    public void settle() throws IOException {
+        while ("1".equals(
+                restored.database()
+                        .call(open -> Native.dbProperty(open, 0, "ferrostate.is-settling")))) {
+            Thread.yield();
         }
     }
 

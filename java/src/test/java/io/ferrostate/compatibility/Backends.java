@@ -37,7 +37,9 @@ import org.apache.flink.runtime.state.ttl.TtlTimeProvider;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.RunnableFuture;
 
 /** Opens Ferrostate and Flink's own backends as a task would, and takes their snapshots. */
@@ -156,22 +158,37 @@ public final class Backends implements AutoCloseable {
 
     /** A snapshot that completed, as the JobManager would hand it to a restored job. */
     public KeyedStateHandle snapshot(AbstractKeyedStateBackend<String> backend) throws Exception {
+        return snapshotAll(List.of(backend)).get(0);
+    }
+
+    /** One snapshot of all subtasks. */
+    List<KeyedStateHandle> snapshotAll(List<AbstractKeyedStateBackend<String>> subtasks)
+            throws Exception {
         long id = ++checkpointId;
+        List<KeyedStateHandle> handles = new ArrayList<>();
+        for (AbstractKeyedStateBackend<String> subtask : subtasks) {
+            handles.add(snapshot(subtask, id));
+        }
+        if (!snapshot.type.isSavepoint()) {
+            handles.forEach(handle -> handle.registerSharedStates(registry, id));
+            registry.checkpointCompleted(id);
+        }
+        for (AbstractKeyedStateBackend<String> subtask : subtasks) {
+            subtask.notifyCheckpointComplete(id);
+        }
+        return handles;
+    }
+
+    private KeyedStateHandle snapshot(AbstractKeyedStateBackend<String> backend, long id)
+            throws Exception {
         CheckpointStreamFactory location = files.location(id);
         RunnableFuture<?> running =
                 snapshot == Snapshot.CANONICAL_SAVEPOINT
                         ? savepoint(backend, id, location)
                         : backend.snapshot(id, 0L, location, snapshot.options());
         running.run();
-        KeyedStateHandle handle =
-                (KeyedStateHandle)
-                        ((SnapshotResult<?>) running.get()).getJobManagerOwnedSnapshot();
-        if (!snapshot.type.isSavepoint()) {
-            handle.registerSharedStates(registry, id);
-            registry.checkpointCompleted(id);
-        }
-        backend.notifyCheckpointComplete(id);
-        return handle;
+        return (KeyedStateHandle)
+                ((SnapshotResult<?>) running.get()).getJobManagerOwnedSnapshot();
     }
 
     private RunnableFuture<?> savepoint(

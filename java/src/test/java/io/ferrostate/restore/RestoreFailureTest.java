@@ -143,17 +143,43 @@ class RestoreFailureTest {
             bytes[at] ^= 0x55;
         }
         Files.write(bad, bytes);
-        assertRestoreFails(KeyGroupRange.of(0, 3), checkpoint)
-                .hasMessageContaining("checkpoint 7")
-                .hasMessageContaining("copying key groups")
-                .hasMessageContaining(name + " is a copy of file:")
-                .hasMessageContaining(bad.getFileName().toString());
         try (BackendFixture backend =
                 BackendFixture.restored(directory.resolve("second"), ALL, checkpoint)) {
             assertThatThrownBy(() -> backend.has(1, 1))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining(name);
         }
+        try (BackendFixture backend =
+                BackendFixture.restored(
+                        directory.resolve("third"), KeyGroupRange.of(0, 3), checkpoint)) {
+            assertThatThrownBy(() -> backend.has(1, 1))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining(".sst");
+        }
+    }
+
+    /** Not even its footer can be read, so it cannot be imported; nor can its rows. */
+    @Test
+    void aSharedFileThatIsNone() throws Exception {
+        Path bad = anSstFile();
+        String name = checkpoint.getSharedState().get(0).getLocalPath();
+        Files.write(bad, new byte[(int) Files.size(bad)]);
+        assertRestoreFails(KeyGroupRange.of(0, 3), checkpoint)
+                .hasMessageContaining("checkpoint 7")
+                .hasMessageContaining("copying key groups")
+                .hasMessageContaining(name + " is a copy of file:")
+                .hasMessageContaining(bad.getFileName().toString());
+    }
+
+    /** The MANIFEST has a file that the handle does not list. */
+    @Test
+    void aSharedFileThatTheHandleLacks() throws Exception {
+        String name = checkpoint.getSharedState().get(0).getLocalPath();
+        assertRestoreFails(
+                        KeyGroupRange.of(0, 3),
+                        with(checkpoint.getMetaDataStateHandle(), List.of()))
+                .hasMessageContaining("checkpoint 7")
+                .hasMessageContaining(name);
     }
 
     @Test
@@ -189,8 +215,12 @@ class RestoreFailureTest {
             backend.register("only in the other");
             other = snapshot(strategy, 8, files.location(8), CHECKPOINT);
         }
-        assertRestoreFails(ALL, with(other.getMetaDataStateHandle(), checkpoint.getSharedState()))
-                .hasMessageContaining("'only in the other'");
+        for (KeyGroupRange range : List.of(ALL, KeyGroupRange.of(0, 3))) {
+            assertRestoreFails(
+                            range,
+                            with(other.getMetaDataStateHandle(), checkpoint.getSharedState()))
+                    .hasMessageContaining("'only in the other'");
+        }
     }
 
     @Test

@@ -14,6 +14,8 @@ import io.ferrostate.checkpoint.IncrementalSnapshotStrategy;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.SharedStateRegistry;
+import org.apache.flink.runtime.state.SharedStateRegistryImpl;
 import org.apache.flink.runtime.state.memory.MemCheckpointStreamFactory;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -23,6 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** State and history after a restore, at the same and at other key-group ranges. */
 @Timeout(60)
@@ -159,9 +163,27 @@ class RestoreTest {
             assertThat(backend.leftovers()).isEmpty();
             IncrementalRemoteKeyedStateHandle next =
                     snapshot(strategy, 9, files.location(9), CHECKPOINT);
-            assertThat(CheckpointFiles.reused(next)).isEmpty();
+            assertThat(CheckpointFiles.reused(next)).hasSize(2);
+            assertThat(CheckpointFiles.uploaded(next)).isEmpty();
+            assertThat(sharedIds(next)).isEqualTo(sharedIds(lower, upper));
+            next.registerSharedStates(registryOf(lower, upper), 9);
             assertRestoresFrom(next);
         }
+    }
+
+    private static Set<String> sharedIds(IncrementalRemoteKeyedStateHandle... handles) {
+        return Stream.of(handles)
+                .flatMap(handle -> handle.getSharedState().stream())
+                .map(file -> file.getHandle().getStreamStateHandleID().getKeyString())
+                .collect(Collectors.toSet());
+    }
+
+    private static SharedStateRegistry registryOf(IncrementalRemoteKeyedStateHandle... handles) {
+        SharedStateRegistry registry = new SharedStateRegistryImpl();
+        for (IncrementalRemoteKeyedStateHandle handle : handles) {
+            handle.registerSharedStates(registry, handle.getCheckpointId());
+        }
+        return registry;
     }
 
     @Test
