@@ -2,6 +2,7 @@
 use super::*;
 use crate::config::Config;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 fn open(path: &Path) -> Arc<Db> {
@@ -158,4 +159,39 @@ fn the_age_at_which_files_are_compacted_is_the_column_familys_own() {
     assert_eq!(period("plain"), "periodic_compaction_seconds=7200");
     assert_eq!(period("hourly"), "periodic_compaction_seconds=3600");
     assert_eq!(period("never"), "periodic_compaction_seconds=0");
+}
+
+/// Rules and clock change while compactions go by them; what is alive under each of them stays.
+#[test]
+fn rules_and_clock_may_change_at_any_time() {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let db = open(dir.path());
+    let state = column(&db, "s");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                let rules = [rule(TtlKind::Value), TtlRule::disabled(), rule(TtlKind::List)];
+                state.expire_by(&rules[round % rules.len()]).expect("configure");
+                db.ttl_clock().set(round as i64 % 1000);
+            }
+        });
+        for round in 0..20u64 {
+            for key in 0..500u64 {
+                let timestamp = if key % 2 == 0 { 5000 } else { 0 };
+                state
+                    .put(&(round * 500 + key).to_be_bytes(), &stamped(timestamp, b"xy"))
+                    .expect("put");
+            }
+            state.compact().expect("compact");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    state.expire_by(&rule(TtlKind::Value)).expect("configure");
+    db.ttl_clock().set(1000);
+    state.compact().expect("compact");
+    assert_eq!(rows(&state).len(), 20 * 250);
 }

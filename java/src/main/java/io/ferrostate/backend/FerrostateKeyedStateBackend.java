@@ -58,6 +58,9 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
     private final TimerQueues timers;
     private final KeyStreams<K> keyStreams;
 
+    /** Null where the library reads the system's clock itself. */
+    private final TtlClock ttlClock;
+
     private boolean disposed;
 
     FerrostateKeyedStateBackend(
@@ -100,6 +103,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         ttlFilters);
         this.timers = timers;
         this.keyStreams = new KeyStreams<>(states, cursors, access);
+        this.ttlClock = ttlTimeProvider instanceof TtlClock ? (TtlClock) ttlTimeProvider : null;
     }
 
     // ---- keys ----------------------------------------------------------------------------------
@@ -117,6 +121,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
     }
 
     private void writeKey() {
+        tellTime();
         try {
             access.setKey(getCurrentKey(), getCurrentKeyGroupIndex());
         } catch (IOException e) {
@@ -156,9 +161,16 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
         return count;
     }
 
+    /** For each record too: a wrapper around this backend (changelog) has Flink read another clock. */
+    private void tellTime() {
+        if (ttlClock != null) {
+            ttlClock.currentTimestamp();
+        }
+    }
+
     /** Compacts all states, dropping what has expired by now. For tests. */
     void compact() throws IOException {
-        ttlTimeProvider.currentTimestamp(); // the library knows each reading, see TtlClock
+        tellTime();
         resources
                 .database()
                 .call(
@@ -232,7 +244,7 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             CheckpointOptions checkpointOptions)
             throws Exception {
         NativeLog.drain();
-        ttlTimeProvider.currentTimestamp();
+        tellTime();
         timers.flush();
         return snapshot(
                 resources.checkpoints(), checkpointId, timestamp, streamFactory, checkpointOptions);

@@ -107,6 +107,15 @@ class TtlFilterTest {
     }
 
     @Test
+    void aRecordTellsTheTime() throws Exception {
+        open(value(ttl())).update("v");
+        clock.time = TTL;
+        backend.setCurrentKey(2);
+        compactInBackground();
+        assertThat(rows()).isZero();
+    }
+
+    @Test
     void aSnapshotTellsTheTime() throws Exception {
         open(value(ttl())).update("v");
         clock.time = TTL;
