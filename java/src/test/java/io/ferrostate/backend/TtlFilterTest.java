@@ -23,6 +23,7 @@ import org.apache.flink.api.common.typeutils.base.StringSerializer;
 import org.apache.flink.api.java.typeutils.GenericTypeInfo;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
+import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.VoidNamespace;
@@ -302,6 +303,35 @@ class TtlFilterTest {
         clock.time = TTL;
         backend.compact();
         assertThat(rows()).as("nobody has said yet what these values are").isEqualTo(1);
+        open(value(ttl()));
+        backend.compact();
+        assertThat(rows()).isZero();
+    }
+
+    /** Then the files are put together in another database first, which has no filters. */
+    @Test
+    void aStateRestoredAtAnotherParallelismIsFilteredOnceItIsRegistered() throws Exception {
+        ValueState<String> state = open(value(ttl()));
+        for (int key = 0; key < 100; key++) {
+            backend.setCurrentKey(key);
+            state.update("v");
+        }
+        KeyedStateHandle snapshot = snapshot();
+        backend.dispose();
+        AbstractKeyedStateBackend<Integer> half =
+                environment.create(
+                        ferrostate(),
+                        IntSerializer.INSTANCE,
+                        16,
+                        KeyGroupRange.of(0, 7),
+                        clock,
+                        snapshot);
+        backend = (FerrostateKeyedStateBackend<Integer>) half;
+        int restored = rows();
+        assertThat(restored).isBetween(1, 99);
+        clock.time = TTL;
+        backend.compact();
+        assertThat(rows()).as("nobody has said yet what these values are").isEqualTo(restored);
         open(value(ttl()));
         backend.compact();
         assertThat(rows()).isZero();
