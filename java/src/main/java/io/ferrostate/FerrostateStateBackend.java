@@ -1,5 +1,6 @@
 package io.ferrostate;
 
+import io.ferrostate.FerrostateOptions.TimerService;
 import io.ferrostate.backend.BackendResources;
 import io.ferrostate.backend.FerrostateKeyedStateBackendBuilder;
 import io.ferrostate.backend.InstanceDirectory;
@@ -13,6 +14,7 @@ import io.ferrostate.jni.NativeLibrary;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.configuration.StateChangelogOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
@@ -21,6 +23,8 @@ import org.apache.flink.runtime.state.ConfigurableStateBackend;
 import org.apache.flink.runtime.state.DefaultOperatorStateBackendBuilder;
 import org.apache.flink.runtime.state.OperatorStateBackend;
 import org.apache.flink.util.TernaryBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 
@@ -35,6 +39,7 @@ public class FerrostateStateBackend extends AbstractManagedMemoryStateBackend
         implements ConfigurableStateBackend {
 
     private static final long serialVersionUID = 1L;
+    private static final Logger LOG = LoggerFactory.getLogger(FerrostateStateBackend.class);
 
     private final OptionSet options;
     private final TernaryBoolean incremental;
@@ -84,7 +89,25 @@ public class FerrostateStateBackend extends AbstractManagedMemoryStateBackend
         configured.latencyTrackingConfigBuilder = latencyTrackingConfigBuilder.configure(config);
         configured.sizeTrackingConfigBuilder = sizeTrackingConfigBuilder.configure(config);
         UnusedOptions.tell(config, configured.options);
+        if (config.get(StateChangelogOptions.ENABLE_STATE_CHANGE_LOG)) {
+            configured.keepTimersInTheDatabase();
+        }
         return configured;
+    }
+
+    /**
+     * Flink's changelog materialises what a snapshot of this backend holds and, unlike a task, does not
+     * ask whether timers of the heap are to be written beside it: a restore would lose them.
+     */
+    private void keepTimersInTheDatabase() {
+        if (get(FerrostateOptions.TIMER_SERVICE_FACTORY) == TimerService.HEAP) {
+            LOG.warn(
+                    "'{}' is not followed: with {} the timers are kept in the database, since a"
+                            + " materialisation leaves those of the heap out.",
+                    FerrostateOptions.TIMER_SERVICE_FACTORY.key() + ": HEAP",
+                    StateChangelogOptions.ENABLE_STATE_CHANGE_LOG.key());
+            set(FerrostateOptions.TIMER_SERVICE_FACTORY, TimerService.NATIVE);
+        }
     }
 
     /** A share of managed memory is needed unless it is switched off or replaced. */
