@@ -21,6 +21,7 @@ import java.util.stream.Stream;
 import org.apache.flink.changelog.fs.FsStateChangelogOptions;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.ExternalizedCheckpointRetention;
 import org.apache.flink.configuration.StateChangelogOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
@@ -82,10 +83,17 @@ class ChangelogJobTest {
         assertThat(FailOnce.happened()).isTrue();
     }
 
-    @ParameterizedTest(name = "materialisation={0}, changelog after restore={1}")
-    @CsvSource({"false, true", "true, true", "false, false", "true, false"})
-    void restoredFromARetainedCheckpoint(boolean materialise, boolean changelogAfterwards)
-            throws Exception {
+    @ParameterizedTest(name = "materialisation={0}, changelog={1} and parallelism={2} afterwards")
+    @CsvSource({
+        "false, true, 2",
+        "true, true, 2",
+        "false, false, 2",
+        "true, false, 2",
+        "true, true, 3",
+        "true, false, 1"
+    })
+    void restoredFromARetainedCheckpoint(
+            boolean materialise, boolean changelogAfterwards, int parallelism) throws Exception {
         Path checkpoint = checkpointInTheMiddle(materialise);
         List<ChangelogStateBackendHandle> handles = changelogHandles(checkpoint);
         assertThat(handles).isNotEmpty();
@@ -96,6 +104,7 @@ class ChangelogJobTest {
                 configuration(TestJobs.FERROSTATE, changelogAfterwards, materialise);
         configuration.set(StateRecoveryOptions.SAVEPOINT_PATH, checkpoint.toUri().toString());
         configuration.set(StateRecoveryOptions.RESTORE_MODE, RecoveryClaimMode.CLAIM);
+        configuration.set(CoreOptions.DEFAULT_PARALLELISM, parallelism);
         assertThat(toTheEnd(configuration)).isEqualTo(expected());
     }
 
@@ -113,6 +122,7 @@ class ChangelogJobTest {
         configuration.set(
                 CheckpointingOptions.EXTERNALIZED_CHECKPOINT_RETENTION,
                 ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION);
+        configuration.set(CoreOptions.DEFAULT_PARALLELISM, 2);
         configuration.set(StateChangelogOptions.ENABLE_STATE_CHANGE_LOG, changelog);
         configuration.set(StateChangelogOptions.STATE_CHANGE_LOG_STORAGE, "filesystem");
         configuration.set(
@@ -124,7 +134,6 @@ class ChangelogJobTest {
     }
 
     private static SingleOutputStreamOperator<String> job(StreamExecutionEnvironment env) {
-        env.setParallelism(2);
         return StatefulJobTest.numbers(env, NUMBERS).process(new EveryState()).uid("every state");
     }
 
