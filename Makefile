@@ -2,7 +2,7 @@
 GRADLE = scripts/gradle
 SHELL = bash
 .SHELLFLAGS = -euo pipefail -c
-.PHONY: help demo jar test lint baseline flink-tests bench bench-door clean-local
+.PHONY: help demo jar test model lint baseline flink-tests bench bench-door clean-local
 
 help:
 	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
@@ -11,6 +11,7 @@ help:
 	@echo 'make lint         formatting and lints of Rust and Java'
 	@echo 'make baseline     Flink'\''s own tests on Ferrostate and on Flink'\''s RocksDB backend, counts side by side'
 	@echo 'make flink-tests  Flink'\''s own test classes, whole and unchanged, with Ferrostate in the place of its backends'
+	@echo 'make model        a million random operations on Ferrostate and on the heap, compared one by one'
 	@echo 'make bench        microbenchmarks'
 	@echo 'make bench-door   those of the JNI door, as ratios (4 minutes; docs/decisions/0002-jni-door.md)'
 	@echo 'make clean-local  removes what this clone built; the caches of the machine stay'
@@ -40,6 +41,10 @@ baseline:
 flink-tests:
 	@scripts/install-tools test
 	@scripts/flink-tests
+
+model:
+	@scripts/install-tools build
+	@library=$$(scripts/build-library static) && $(GRADLE) :java:model -Plibrary=$$library
 
 bench: bench-door
 	@bench/run handles

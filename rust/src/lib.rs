@@ -16,6 +16,7 @@ pub mod config;
 pub mod db;
 pub mod error;
 mod jni;
+pub mod limits;
 pub mod local;
 pub mod memory;
 pub mod restore;

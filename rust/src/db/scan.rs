@@ -2,7 +2,8 @@
 //! is the contract of Native.scan.
 use super::columns::Column;
 use super::owner::{Db, RocksDb};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::limits;
 use rocksdb::DBRawIteratorWithThreadMode;
 use std::sync::Arc;
 
@@ -38,7 +39,10 @@ impl Column {
         max: usize,
         page: &mut [u8],
     ) -> Result<Fill> {
-        let mut rows = self.iterate(prefix_of(from, prefix)?)?;
+        let prefix = from.get(..prefix).ok_or_else(|| {
+            Error::invalid(format!("prefix of {prefix} bytes of a key of {}", from.len()))
+        })?;
+        let mut rows = self.iterate(prefix)?;
         rows.seek(from);
         if after && rows.key() == Some(from) {
             rows.next();
@@ -47,12 +51,6 @@ impl Column {
         rows.status().map_err(|e| self.failure("scan", &e))?;
         Ok(fill)
     }
-}
-
-fn prefix_of(from: &[u8], length: usize) -> Result<&[u8]> {
-    from.get(..length).ok_or_else(|| {
-        Error::invalid(format!("prefix of {length} bytes of a key of {}", from.len()))
-    })
 }
 
 /// A long scan under the view of the moment it was opened.
@@ -64,15 +62,9 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Of the keys that share the first `prefix` bytes of `from`, from there on.
-    pub(super) fn open(
-        column: &Arc<Column>,
-        from: &[u8],
-        prefix: usize,
-        keys_only: bool,
-    ) -> Result<Self> {
-        let mut rows = column.iterate(prefix_of(from, prefix)?)?;
-        rows.seek(from);
+    pub(super) fn open(column: &Arc<Column>, keys_only: bool) -> Result<Self> {
+        let mut rows = column.iterate(&[])?;
+        rows.seek_to_first();
         // SAFETY: `column`, kept by the same struct and dropped later, keeps the database open.
         let rows = unsafe {
             std::mem::transmute::<
@@ -92,7 +84,7 @@ impl Cursor {
     pub fn next(&mut self, page: &mut [u8]) -> Result<Fill> {
         self.column.db().check()?;
         let fill = fill(&mut self.rows, usize::MAX, self.keys_only, page)
-            .map_err(|e| e.context(format!("scan state '{}'", self.column.name())))?;
+            .map_err(|e| e.context(format!("cannot scan state '{}'", self.column.name())))?;
         self.rows.status().map_err(|e| self.column.failure("scan", &e))?;
         Ok(fill)
     }
@@ -114,14 +106,9 @@ fn fill(
         let Some((key, value)) = rows.item() else { break };
         let value = if keys_only { &[] } else { value };
         let size = ENTRY_HEADER + key.len() + value.len();
-        if i32::try_from(used + size).is_err() && count == 0 {
-            return Err(Error::new(
-                Kind::TooLarge,
-                format!("an entry of {size} bytes: Java takes at most 2 GiB"),
-            ));
-        }
         if used + size > page.len() {
             if count == 0 {
+                limits::check(used + size, key)?;
                 return Ok(Fill::Needs(used + size));
             }
             break;

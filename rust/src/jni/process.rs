@@ -1,6 +1,7 @@
 //! Natives about the process as a whole: what the library is, handles, log.
 use super::guard::{cold, hot};
 use super::{arrays, handle, log, native, Native};
+use crate::limits;
 use jni_sys::{jclass, jint, jlong, jobjectArray, JNIEnv};
 use std::ptr;
 
@@ -24,9 +25,17 @@ extern "system" fn drain_log(env: *mut JNIEnv, _: jclass, max: jint) -> jobjectA
     })
 }
 
+extern "system" fn limit_values(env: *mut JNIEnv, _: jclass, bytes: jint) {
+    hot(env, (), || {
+        limits::set_largest(usize::try_from(bytes).ok());
+        Ok(())
+    });
+}
+
 pub(super) fn natives() -> Vec<Native> {
     vec![
         native!(c"liveHandles", c"()J", live_handles),
+        native!(c"limitValues", c"(I)V", limit_values),
         native!(c"drainLog", c"(I)[Ljava/lang/String;", drain_log),
     ]
 }

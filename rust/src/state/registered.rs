@@ -1,11 +1,9 @@
-//! One registered state. Adds to `db::Column` the errors that a user can act on: the name of the
-//! state, and the limits of the JVM.
+//! One registered state. Adds to `db::Column` what a user can act on: the name of the state in errors,
+//! and the limits of the JVM.
 use crate::db::{Column, Cursor, Db, Fill};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::limits;
 use std::sync::Arc;
-
-/// Java arrays and buffers end here, less a header.
-const LARGEST_VALUE: usize = i32::MAX as usize - 64;
 
 /// A column family behind a state object, or behind several views of it.
 pub struct State {
@@ -40,8 +38,11 @@ impl State {
         capacity: usize,
     ) -> Result<Option<usize>> {
         // SAFETY: as the caller says.
-        match unsafe { self.column.get_into(key, value, capacity) } {
-            Ok(Some(length)) if length > LARGEST_VALUE => Err(self.too_large("value", key, length)),
+        let found = unsafe { self.column.get_into(key, value, capacity) };
+        match found.and_then(|length| {
+            limits::check(length.unwrap_or(0), key)?;
+            Ok(length)
+        }) {
             Ok(length) => Ok(length),
             Err(e) => Err(self.failed("read", e)),
         }
@@ -56,12 +57,11 @@ impl State {
 
     /// The value in memory of its own; None when absent.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        match self.column.get(key)? {
-            Some(value) if value.len() > LARGEST_VALUE => {
-                Err(self.too_large("value", key, value.len()))
-            }
-            value => Ok(value),
-        }
+        let found = self.column.get(key).and_then(|value| {
+            limits::check(value.as_ref().map_or(0, Vec::len), key)?;
+            Ok(value)
+        });
+        found.map_err(|e| self.failed("read", e))
     }
 
     #[inline]
@@ -107,26 +107,4 @@ impl State {
     pub(super) fn failed(&self, step: &str, cause: Error) -> Error {
         cause.context(format!("cannot {step} state '{}'", self.column.name()))
     }
-
-    #[cold]
-    fn too_large(&self, what: &str, key: &[u8], length: usize) -> Error {
-        Error::new(
-            Kind::TooLarge,
-            format!(
-                "the {what} of state '{}' at key {} has {length} bytes: Java takes at most {LARGEST_VALUE}",
-                self.column.name(),
-                hex(key),
-            ),
-        )
-    }
-}
-
-/// The first bytes of a key, for messages.
-fn hex(key: &[u8]) -> String {
-    const SHOWN: usize = 32;
-    let mut text: String = key.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
-    if key.len() > SHOWN {
-        text.push_str(&format!("... ({} bytes)", key.len()));
-    }
-    text
 }

@@ -37,6 +37,9 @@ public final class Native {
     /** Takes up to {@code max} log records out of the bounded queue: {@code LEVEL\ttarget\ttext}. */
     public static native String[] drainLog(int max);
 
+    /** Treats values of more bytes as too large for Java; -1: what really is. For tests. */
+    static native void limitValues(int bytes);
+
     // ---- page: memory that both sides see ---------------------------------------------------
 
     static native long pageOpen(int capacity);

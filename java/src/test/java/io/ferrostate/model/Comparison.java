@@ -5,6 +5,7 @@ import org.apache.flink.runtime.state.ttl.MockTtlTimeProvider;
 
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 
@@ -27,10 +28,14 @@ final class Comparison implements AutoCloseable {
     private final Side subject;
     private final Side oracle;
 
+    /** How often what was done, over all comparisons of a test. */
+    private final Map<String, Long> figures;
+
     private int step;
 
-    Comparison(long seed, Path directory) throws Exception {
+    Comparison(long seed, Path directory, Map<String, Long> figures) throws Exception {
         this.seed = seed;
+        this.figures = figures;
         Random random = new Random(seed);
         layout = Layout.values()[random.nextInt(Layout.values().length)];
         cleanSnapshots = random.nextBoolean();
@@ -71,18 +76,23 @@ final class Comparison implements AutoCloseable {
     private void restart(Random random) throws Exception {
         switch (random.nextInt(cleanSnapshots ? 4 : 5)) {
             case 0:
+                count("checkpoints without a restore");
                 subject.checkpoint();
                 break;
             case 1:
+                count("restores");
                 restore(subject.checkpoint());
                 break;
             case 2:
+                count("restores through two halves");
                 restore(subject.throughHalves(subject.checkpoint()));
                 break;
             case 3:
+                count("canonical savepoints exchanged");
                 crossOver();
                 break;
             default:
+                count("returns to an earlier checkpoint");
                 goBack(random.nextInt(300));
         }
     }
@@ -111,7 +121,7 @@ final class Comparison implements AutoCloseable {
         for (int i = 0; i < operations; i++) {
             long operation = random.nextLong();
             compare(
-                    "answer before going back",
+                    "answer",
                     subject.operate(new Random(operation)),
                     oracle.operate(new Random(operation)));
         }
@@ -121,11 +131,16 @@ final class Comparison implements AutoCloseable {
     }
 
     private void verify() throws Exception {
-        compare("content", subject.states().content(), oracle.states().content());
-        compare("timers", subject.timers().content(), oracle.timers().content());
+        compare("whole content", subject.states().content(), oracle.states().content());
+        compare("whole timer queue", subject.timers().content(), oracle.timers().content());
+    }
+
+    private void count(String what) {
+        figures.merge(what, 1L, Long::sum);
     }
 
     private void compare(String what, Object ours, Object theirs) {
+        count(what + (ours == null ? " (nothing)" : "s"));
         if (!Objects.equals(ours, theirs)) {
             throw new AssertionError(
                     "seed " + seed + ", step " + step + " (" + layout + "): the " + what

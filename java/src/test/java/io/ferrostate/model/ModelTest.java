@@ -11,6 +11,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Random operations give the same answers on Ferrostate as on Flink's hashmap backend.
@@ -24,6 +26,8 @@ class ModelTest {
     private static final int A_SEED = 10_000;
 
     @TempDir Path directory;
+
+    private final Map<String, Long> figures = new TreeMap<>();
 
     @Test
     @Timeout(1800)
@@ -39,13 +43,14 @@ class ModelTest {
         for (int done = 0; done < OPERATIONS; done += A_SEED) {
             run(first + done / A_SEED);
         }
+        System.out.println("model: " + figures);
         assertThat(Native.liveHandles()).isEqualTo(handles);
     }
 
     private void run(long seed) throws Exception {
         System.out.println("model: seed " + seed + ", " + A_SEED + " operations");
         try (Comparison comparison =
-                new Comparison(seed, Files.createTempDirectory(directory, "seed"))) {
+                new Comparison(seed, Files.createTempDirectory(directory, "seed"), figures)) {
             comparison.run(A_SEED);
         }
     }

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Another JVM on this one's class path and library, read line by line, killed where asked. */
-final class ChildJvm implements AutoCloseable {
+public final class ChildJvm implements AutoCloseable {
 
     private static final List<String> OPTIONS =
             Arrays.asList(
@@ -44,16 +44,37 @@ final class ChildJvm implements AutoCloseable {
     static ChildJvm start(
             Map<String, String> environment, Class<?> main, Path temporary, String... arguments)
             throws IOException {
+        return start(
+                environment, main, temporary, Collections.emptyList(), Arrays.asList(arguments));
+    }
+
+    /** With options of the JVM, for example for a larger heap. */
+    public static ChildJvm startWith(
+            List<String> options, Class<?> main, Path temporary, String... arguments)
+            throws IOException {
+        return start(
+                Collections.emptyMap(), main, temporary, options, Arrays.asList(arguments));
+    }
+
+    private static ChildJvm start(
+            Map<String, String> environment,
+            Class<?> main,
+            Path temporary,
+            List<String> options,
+            List<String> arguments)
+            throws IOException {
+        List<String> all = new ArrayList<>(options);
         String library = System.getProperty(NativeLibrary.LIBRARY_PROPERTY);
+        if (library != null) {
+            all.add("-D" + NativeLibrary.LIBRARY_PROPERTY + "=" + library);
+        }
         return launch(
                 environment,
                 System.getProperty("java.class.path"),
                 main,
                 temporary,
-                library == null
-                        ? Collections.emptyList()
-                        : Arrays.asList("-D" + NativeLibrary.LIBRARY_PROPERTY + "=" + library),
-                Arrays.asList(arguments));
+                all,
+                arguments);
     }
 
     /** On another class path, with the library that is found there. */
@@ -90,7 +111,7 @@ final class ChildJvm implements AutoCloseable {
     }
 
     /** The next line, or null when the process has ended and all its lines were read. */
-    String line() throws IOException {
+    public String line() throws IOException {
         return lines.readLine();
     }
 
@@ -108,7 +129,7 @@ final class ChildJvm implements AutoCloseable {
         process.toHandle().destroyForcibly();
     }
 
-    int exitCode() throws InterruptedException {
+    public int exitCode() throws InterruptedException {
         if (!process.waitFor(60, TimeUnit.SECONDS)) {
             throw new IllegalStateException("The process has closed its output but does not end");
         }
