@@ -21,6 +21,8 @@ enum Op {
     Scan(Bytes, usize, usize, usize),
     /// A bulk load in pages of so many rows.
     Ingest(Vec<(Bytes, Bytes)>, usize),
+    /// A bulk load of all rows there are, each with this value.
+    Replace(Bytes),
     /// A bulk load that is given up before its end.
     GiveUpIngest(Vec<(Bytes, Bytes)>),
     /// Opens a cursor, which must see this moment when it is read later.
@@ -57,6 +59,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (key(), 0usize..4, 1usize..6, 0usize..200)
             .prop_map(|(k, p, n, b)| Op::Scan(k, p, n, b)),
         2 => (rows(), 1usize..8).prop_map(|(rows, n)| Op::Ingest(rows, n)),
+        1 => value().prop_map(Op::Replace),
         1 => rows().prop_map(Op::GiveUpIngest),
         1 => any::<bool>().prop_map(Op::OpenCursor),
         1 => (0usize..200).prop_map(Op::ReadCursor),
@@ -250,6 +253,10 @@ fn apply(op: Op, model: &mut Model, subject: &mut Subject) -> Result<(), TestCas
             let mut load = subject.load(&rows, page);
             load.ingest().expect("ingest");
             model.0.extend(rows);
+        }
+        Op::Replace(value) => {
+            model.0.values_mut().for_each(|old| old.clone_from(&value));
+            subject.load(&model.from(&[], 0), 5).ingest().expect("ingest");
         }
         Op::GiveUpIngest(rows) => drop(subject.load(&rows, 7)),
         Op::OpenCursor(keys_only) => {

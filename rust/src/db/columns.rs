@@ -258,6 +258,14 @@ impl Column {
             .map_err(|e| self.failure("read property", &e))
     }
 
+    pub(super) fn int_property(&self, name: &str) -> Result<Option<u64>> {
+        self.db.check()?;
+        self.db
+            .rocks
+            .property_int_value_cf(&self.handle, name)
+            .map_err(|e| self.failure("read property", &e))
+    }
+
     pub fn flush(&self) -> Result<()> {
         self.db.check()?;
         self.db.rocks.flush_cf(&self.handle).map_err(|e| self.failure("flush", &e))

@@ -92,6 +92,14 @@ fn many_rows_become_several_files_of_the_target_size() {
         rows.next();
     }
     assert_eq!(seen, ROWS);
+
+    // Over what is there now, fewer and larger ones.
+    let mut load = state.load().expect("begin");
+    for n in 0..ROWS {
+        load.add(&page(&[(&number(n), &[n as u8; 500])])).expect("add");
+    }
+    let over = load.files.paths.len();
+    assert!(over <= FILES as usize + 1 && over < files, "{over} files over {files}");
 }
 
 #[test]

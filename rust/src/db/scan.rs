@@ -39,10 +39,7 @@ impl Column {
         max: usize,
         page: &mut [u8],
     ) -> Result<Fill> {
-        let prefix = from.get(..prefix).ok_or_else(|| {
-            Error::invalid(format!("prefix of {prefix} bytes of a key of {}", from.len()))
-        })?;
-        let mut rows = self.iterate(prefix)?;
+        let mut rows = self.iterate(prefix_of(from, prefix)?)?;
         rows.seek(from);
         if after && rows.key() == Some(from) {
             rows.next();
@@ -51,6 +48,12 @@ impl Column {
         rows.status().map_err(|e| self.failure("scan", &e))?;
         Ok(fill)
     }
+}
+
+fn prefix_of(from: &[u8], length: usize) -> Result<&[u8]> {
+    from.get(..length).ok_or_else(|| {
+        Error::invalid(format!("prefix of {length} bytes of a key of {}", from.len()))
+    })
 }
 
 /// A long scan under the view of the moment it was opened.
@@ -62,9 +65,15 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn open(column: &Arc<Column>, keys_only: bool) -> Result<Self> {
-        let mut rows = column.iterate(&[])?;
-        rows.seek_to_first();
+    /// Of the keys that share the first `prefix` bytes of `from`, from there on.
+    pub(super) fn open(
+        column: &Arc<Column>,
+        from: &[u8],
+        prefix: usize,
+        keys_only: bool,
+    ) -> Result<Self> {
+        let mut rows = column.iterate(prefix_of(from, prefix)?)?;
+        rows.seek(from);
         // SAFETY: `column`, kept by the same struct and dropped later, keeps the database open.
         let rows = unsafe {
             std::mem::transmute::<

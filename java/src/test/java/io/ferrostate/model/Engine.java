@@ -1,6 +1,7 @@
 package io.ferrostate.model;
 
 import io.ferrostate.FerrostateOptions;
+import io.ferrostate.FerrostateOptions.TimerService;
 import io.ferrostate.FerrostateStateBackend;
 
 import org.apache.flink.configuration.MemorySize;
@@ -8,15 +9,20 @@ import org.apache.flink.runtime.state.AbstractStateBackend;
 import org.apache.flink.runtime.state.hashmap.HashMapStateBackend;
 
 import java.nio.file.Path;
+import java.util.Random;
 
 /** The backends that are compared. */
 enum Engine {
     /** With buffers and files so small that much is flushed and compacted. */
     FERROSTATE {
         @Override
-        AbstractStateBackend create(Path directory) {
+        AbstractStateBackend create(Path directory, Random random) {
             return new FerrostateStateBackend(true)
                     .setLocalDirectories(directory.toString())
+                    .set(
+                            FerrostateOptions.TIMER_SERVICE_FACTORY,
+                            random.nextInt(4) == 0 ? TimerService.HEAP : TimerService.NATIVE)
+                    .set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, 1 + random.nextInt(20))
                     .set(FerrostateOptions.WRITE_BUFFER_SIZE, MemorySize.parse("1mb"))
                     .set(FerrostateOptions.TARGET_FILE_SIZE_BASE, MemorySize.parse("256kb"))
                     .set(FerrostateOptions.MAX_SIZE_LEVEL_BASE, MemorySize.parse("1mb"));
@@ -24,10 +30,11 @@ enum Engine {
     },
     HASHMAP {
         @Override
-        AbstractStateBackend create(Path directory) {
+        AbstractStateBackend create(Path directory, Random random) {
             return new HashMapStateBackend();
         }
     };
 
-    abstract AbstractStateBackend create(Path directory);
+    /** Draws what may differ from run to run. */
+    abstract AbstractStateBackend create(Path directory, Random random);
 }

@@ -50,7 +50,7 @@ final class Side implements AutoCloseable {
     private AbstractKeyedStateBackend<Object> open(
             KeyGroupRange range, KeyedStateHandle... handles) throws Exception {
         return backends.create(
-                engine.create(directory),
+                engine.create(directory, new Random(seed)),
                 layout.keySerializer,
                 layout.keyGroups,
                 range,
