@@ -74,9 +74,30 @@ pub type Unusable = String;
 pub fn read(directory: &Path) -> Result<std::result::Result<Manifest, Unusable>> {
     let current = directory.join("CURRENT");
     let name = fs::read_to_string(&current).map_err(|cause| Error::io("read", &current, &cause))?;
-    let path = directory.join(name.trim_end());
+    let name = name.trim_end();
+    if !name.starts_with("MANIFEST-") || name.contains('/') {
+        let text = format!("{} does not name a MANIFEST", current.display());
+        return Err(Error::new(Kind::Corrupted, text));
+    }
+    if let Some(log) = written_log(directory)? {
+        return Ok(Err(format!("rows may be in the write-ahead log {log} alone")));
+    }
+    let path = directory.join(name);
     let log = fs::read(&path).map_err(|cause| Error::io("read", &path, &cause))?;
     parse(&log).map_err(|error| error.context(path.display().to_string()))
+}
+
+/// A write-ahead log with something in it. Flink and we write none.
+fn written_log(directory: &Path) -> Result<Option<String>> {
+    let failed = |cause: &std::io::Error| Error::io("list", directory, cause);
+    for entry in fs::read_dir(directory).map_err(|cause| failed(&cause))? {
+        let entry = entry.map_err(|cause| failed(&cause))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".log") && entry.metadata().map_err(|cause| failed(&cause))?.len() > 0 {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
 }
 
 fn parse(log: &[u8]) -> Result<std::result::Result<Manifest, Unusable>> {

@@ -129,6 +129,13 @@ fn what_an_import_would_lose_is_not_usable() {
     let reason = read(&root.path().join("default")).expect("read").expect_err("not usable");
     assert!(reason.contains("default"), "{reason}");
 
+    let logged = root.path().join("logged");
+    let db = DB::open(&options, &logged).expect("open");
+    db.create_cf("state", &options).expect("created");
+    db.put_cf(&db.cf_handle("state").expect("state"), b"k", b"v").expect("put");
+    let reason = read(&logged).expect("read").expect_err("not usable");
+    assert!(reason.contains(".log"), "{reason}");
+
     let db = DB::open(&options, root.path().join("blobs")).expect("open");
     let mut blobs = Options::default();
     blobs.set_enable_blob_files(true);
@@ -144,4 +151,21 @@ fn what_an_import_would_lose_is_not_usable() {
     db.create_cf("state", &reversed).expect("created");
     let reason = read(&root.path().join("reversed")).expect("read").expect_err("not usable");
     assert!(reason.contains("reversed"), "{reason}");
+}
+
+proptest::proptest! {
+    /// Whatever a record holds: an answer or an error, never a panic.
+    #[test]
+    fn any_record_is_read_or_refused(
+        mut record in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        tag in proptest::sample::select(vec![1_u8, 5, 6, 103, 200, 201]),
+    ) {
+        let _ = Edit::decode(&record);
+        record.insert(0, tag);
+        if tag >= 128 {
+            record.insert(1, 1);
+        }
+        let _ = Edit::decode(&record);
+        let _ = parse(&record);
+    }
 }

@@ -487,9 +487,11 @@ fn ingested_files_keep_their_place() {
         let db = rocksdb::DB::open(&create, &source).expect("open");
         db.create_cf("values", &create).expect("created");
         let values = db.cf_handle("values").expect("values");
-        db.put_cf(&values, [5, 1, 0], b"older").expect("put");
+        let mut unlogged = rocksdb::WriteOptions::default();
+        unlogged.disable_wal(true);
+        db.put_cf_opt(&values, [5, 1, 0], b"older", &unlogged).expect("put");
         db.ingest_external_file_cf(&values, vec![&ingested]).expect("ingested");
-        db.put_cf(&values, [90, 1, 0], b"newer").expect("put");
+        db.put_cf_opt(&values, [90, 1, 0], b"newer", &unlogged).expect("put");
         db.flush_cf(&values).expect("flushed");
         drop(values);
         drop(db);
