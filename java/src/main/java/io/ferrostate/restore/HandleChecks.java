@@ -11,8 +11,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Refuses handles that would restore without an error, but to wrong state. Looks at no file. What is not
- * there is no error: an operator that had no state gives no handle.
+ * Refuses handles that would restore without an error, but to wrong state. Of files it looks only at the
+ * first bytes of savepoints in old handles. What is not there is no error: an operator that had no state
+ * gives no handle.
  */
 final class HandleChecks {
 
@@ -40,14 +41,23 @@ final class HandleChecks {
         }
     }
 
-    /** Heap backends put their own format behind a handle of the same shape as a savepoint's. */
+    /** Heap backends put their own format behind a handle that savepoints had too, before Flink 1.13. */
     private void checkFormat(KeyedStateHandle handle) throws IOException {
         if (handle instanceof KeyGroupsStateHandle
-                && !(handle instanceof KeyGroupsSavepointStateHandle)) {
+                && !(handle instanceof KeyGroupsSavepointStateHandle)
+                && isInHeapFormat((KeyGroupsStateHandle) handle)) {
             throw refused(
                     RestoreStep.nameOf(handle)
                             + " is a checkpoint or native savepoint of the hashmap backend. Only a"
                             + " canonical savepoint can be restored by another backend.");
+        }
+    }
+
+    private static boolean isInHeapFormat(KeyGroupsStateHandle handle) {
+        try {
+            return HeapFormat.isIn(handle);
+        } catch (IOException unreadable) {
+            return false; // the restore itself meets it, and says which file it was
         }
     }
 
