@@ -141,5 +141,12 @@ fn check_complete(manifest: &Manifest, states: &[String]) -> Result<()> {
 }
 
 #[cfg(test)]
+mod testing;
+
+#[cfg(test)]
 #[path = "rescale_test.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "rescale_failure_test.rs"]
+mod failure_tests;
