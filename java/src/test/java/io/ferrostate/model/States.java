@@ -50,6 +50,9 @@ final class States {
     /** The states of one set, which have or have not a time to live. */
     private static final class Kinds {
         private String prefix;
+
+        /** What has expired may be gone or not, and must not be asked for. */
+        private boolean background;
         private ValueStateDescriptor<Long> valueOf;
         private InternalValueState<Object, Object, Long> value;
         private InternalListState<Object, Object, String> list;
@@ -70,12 +73,14 @@ final class States {
         this.layout = layout;
         this.backend = backend;
         Random random = new Random(seed);
+        boolean compactions = random.nextBoolean();
         sets.add(create("", descriptor -> {}));
         sets.add(
                 create(
                         "ttl ",
                         descriptor ->
-                                descriptor.enableTimeToLive(Ttl.draw(random, cleanSnapshots))));
+                                descriptor.enableTimeToLive(Ttl.draw(random, cleanSnapshots, compactions))));
+        sets.get(1).background = compactions;
     }
 
     private Kinds create(String prefix, Consumer<StateDescriptor<?, ?>> ttl)
@@ -137,7 +142,7 @@ final class States {
             case 8:
             case 9:
             case 10:
-                return onMap(at(kinds.map, namespace), random);
+                return onMap(at(kinds.map, namespace), kinds.background, random);
             case 11:
             case 12:
                 return onReducing(at(kinds.reducing, namespace), namespace, random);
@@ -245,7 +250,10 @@ final class States {
         return merged;
     }
 
-    private Object onMap(InternalMapState<Object, Object, String, String> map, Random random)
+    private Object onMap(
+            InternalMapState<Object, Object, String, String> map,
+            boolean background,
+            Random random)
             throws Exception {
         String key = userKey(random.nextInt(USER_KEYS));
         switch (random.nextInt(24)) {
@@ -253,7 +261,7 @@ final class States {
                 if (random.nextInt(4) == 0) {
                     map.clear();
                 }
-                return map.isEmpty();
+                return background ? null : map.isEmpty();
             case 1:
             case 2:
                 map.remove(key);
@@ -273,7 +281,8 @@ final class States {
                 return keysOrValues(map, random.nextBoolean(), random.nextInt());
             case 10:
                 map.putAll(many(random));
-                return forgetIfEmpty(map);
+                boolean empty = forgetIfEmpty(map);
+                return background ? null : empty;
             default:
                 map.put(key, text(random));
                 return null;
@@ -342,6 +351,9 @@ final class States {
     private Object onAllKeys(Kinds kinds, int namespace, Random random) throws Exception {
         String name = kinds.prefix + KINDS[random.nextInt(KINDS.length)];
         Object at = layout.namespace(namespace);
+        if (kinds.background) {
+            return null;
+        }
         switch (random.nextInt(8)) {
             case 0:
                 return "keys and namespaces of " + name + sorted(backend.getKeysAndNamespaces(name));

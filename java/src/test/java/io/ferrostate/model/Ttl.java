@@ -8,8 +8,9 @@ import java.time.Duration;
 import java.util.Random;
 
 /**
- * Times to live: all kinds of updates and visibilities. Nothing is cleaned up in the background, which
- * each backend does in its own way and at its own time.
+ * Times to live: all kinds of updates and visibilities. What is cleaned up in the background each
+ * backend does in its own way and at its own time: either nothing, or by compactions, and then what has
+ * expired is never to be seen.
  */
 final class Ttl {
 
@@ -17,7 +18,7 @@ final class Ttl {
 
     private Ttl() {}
 
-    static StateTtlConfig draw(Random random, boolean cleanSnapshots) {
+    static StateTtlConfig draw(Random random, boolean cleanSnapshots, boolean compactions) {
         StateTtlConfig.Builder config =
                 StateTtlConfig.newBuilder(Duration.ofMillis(MILLIS))
                         .setUpdateType(
@@ -25,10 +26,13 @@ final class Ttl {
                                         ? UpdateType.OnCreateAndWrite
                                         : UpdateType.OnReadAndWrite)
                         .setStateVisibility(
-                                random.nextBoolean()
+                                random.nextBoolean() || compactions
                                         ? StateVisibility.NeverReturnExpired
                                         : StateVisibility.ReturnExpiredIfNotCleanedUp)
                         .disableCleanupInBackground();
+        if (compactions) {
+            config.cleanupInRocksdbCompactFilter(1 + random.nextInt(100));
+        }
         return cleanSnapshots ? config.cleanupFullSnapshot().build() : config.build();
     }
 }
