@@ -18,6 +18,8 @@ import org.apache.flink.runtime.state.SnapshotStrategyRunner;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.RunnableFuture;
 
 /** Snapshots of keyed backends that complete, with what a JobManager does about them. */
@@ -32,6 +34,7 @@ public final class Snapshots implements AutoCloseable {
     private final SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
     private final CloseableRegistry streams = new CloseableRegistry();
     private long lastId;
+    private List<KeyedStateHandle> last = List.of();
 
     public Snapshots(Path directory) throws IOException {
         files = new CheckpointFiles(directory, 1024);
@@ -49,6 +52,32 @@ public final class Snapshots implements AutoCloseable {
         registry.checkpointCompleted(id);
         backend.notifyCheckpointComplete(id);
         return handle;
+    }
+
+    /** One checkpoint of all subtasks of a job; the one before is subsumed and its files go. */
+    public <K> List<KeyedStateHandle> checkpointAll(
+            List<AbstractKeyedStateBackend<K>> subtasks, CheckpointOptions options)
+            throws Exception {
+        long id = ++lastId;
+        List<KeyedStateHandle> handles = new ArrayList<>();
+        for (AbstractKeyedStateBackend<K> subtask : subtasks) {
+            KeyedStateHandle handle =
+                    finish(subtask.snapshot(id, 0L, files.location(id), options));
+            if (handle != null) {
+                handles.add(handle);
+            }
+        }
+        handles.forEach(handle -> handle.registerSharedStates(registry, id));
+        registry.checkpointCompleted(id);
+        for (AbstractKeyedStateBackend<K> subtask : subtasks) {
+            subtask.notifyCheckpointComplete(id);
+        }
+        for (KeyedStateHandle subsumed : last) {
+            subsumed.discardState();
+        }
+        registry.unregisterUnusedState(id);
+        last = handles;
+        return handles;
     }
 
     /** A canonical savepoint, which any backend restores. */

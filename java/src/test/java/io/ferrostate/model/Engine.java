@@ -13,19 +13,20 @@ import java.util.Random;
 
 /** The backends that are compared. */
 enum Engine {
-    /** With buffers and files so small that much is flushed and compacted. */
     FERROSTATE {
         @Override
         AbstractStateBackend create(Path directory, Random random) {
-            return new FerrostateStateBackend(true)
-                    .setLocalDirectories(directory.toString())
-                    .set(
-                            FerrostateOptions.TIMER_SERVICE_FACTORY,
-                            random.nextInt(4) == 0 ? TimerService.HEAP : TimerService.NATIVE)
-                    .set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, 1 + random.nextInt(20))
-                    .set(FerrostateOptions.WRITE_BUFFER_SIZE, MemorySize.parse("1mb"))
-                    .set(FerrostateOptions.TARGET_FILE_SIZE_BASE, MemorySize.parse("256kb"))
-                    .set(FerrostateOptions.MAX_SIZE_LEVEL_BASE, MemorySize.parse("1mb"));
+            return ferrostate(
+                    directory,
+                    random,
+                    random.nextInt(4) == 0 ? TimerService.HEAP : TimerService.NATIVE);
+        }
+    },
+    /** Always with timers in the database. */
+    FERROSTATE_TIMERS {
+        @Override
+        AbstractStateBackend create(Path directory, Random random) {
+            return ferrostate(directory, random, TimerService.NATIVE);
         }
     },
     HASHMAP {
@@ -37,4 +38,16 @@ enum Engine {
 
     /** Draws what may differ from run to run. */
     abstract AbstractStateBackend create(Path directory, Random random);
+
+    /** With buffers and files so small that much is flushed and compacted. */
+    private static FerrostateStateBackend ferrostate(
+            Path directory, Random random, TimerService timers) {
+        return new FerrostateStateBackend(true)
+                .setLocalDirectories(directory.toString())
+                .set(FerrostateOptions.TIMER_SERVICE_FACTORY, timers)
+                .set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, 1 + random.nextInt(20))
+                .set(FerrostateOptions.WRITE_BUFFER_SIZE, MemorySize.parse("1mb"))
+                .set(FerrostateOptions.TARGET_FILE_SIZE_BASE, MemorySize.parse("256kb"))
+                .set(FerrostateOptions.MAX_SIZE_LEVEL_BASE, MemorySize.parse("1mb"));
+    }
 }

@@ -4,11 +4,16 @@ import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.api.common.typeutils.base.StringSerializer;
+import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.runtime.state.VoidNamespace;
 import org.apache.flink.runtime.state.VoidNamespaceSerializer;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 
+import java.util.List;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Types of keys and namespaces: of fixed and of variable length, key groups of one and two bytes. */
 enum Layout {
@@ -47,8 +52,15 @@ enum Layout {
         this.namespace = namespace;
     }
 
-    Object key(int i) {
-        return key.apply(i);
+    /** Those of a subtask. */
+    List<Object> keys(KeyGroupRange keyGroupRange) {
+        return IntStream.range(0, KEYS)
+                .mapToObj(key)
+                .filter(
+                        key ->
+                                keyGroupRange.contains(
+                                        KeyGroupRangeAssignment.assignToKeyGroup(key, keyGroups)))
+                .collect(Collectors.toList());
     }
 
     Object namespace(int i) {

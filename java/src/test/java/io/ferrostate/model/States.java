@@ -44,6 +44,10 @@ final class States {
     private static final String[] KINDS = {"value", "list", "map", "reducing", "aggregating"};
 
     private final Layout layout;
+
+    /** Of the backend's key groups. */
+    private final List<Object> keys;
+
     private final AbstractKeyedStateBackend<Object> backend;
     private final List<Kinds> sets = new ArrayList<>();
 
@@ -71,6 +75,7 @@ final class States {
             boolean cleanSnapshots)
             throws Exception {
         this.layout = layout;
+        this.keys = layout.keys(backend.getKeyGroupRange());
         this.backend = backend;
         Random random = new Random(seed);
         boolean compactions = random.nextBoolean();
@@ -125,7 +130,7 @@ final class States {
 
     /** Does something to one key and namespace of one state, and tells what came of it. */
     Object operate(Random random) throws Exception {
-        backend.setCurrentKey(layout.key(random.nextInt(Layout.KEYS)));
+        backend.setCurrentKey(keys.get(random.nextInt(keys.size())));
         int namespace = random.nextInt(Layout.NAMESPACES);
         Kinds kinds = sets.get(random.nextInt(sets.size()));
         switch (random.nextInt(16)) {
@@ -395,8 +400,8 @@ final class States {
     Map<String, Object> content() throws Exception {
         Map<String, Object> content = new TreeMap<>();
         for (Kinds kinds : sets) {
-            for (int key = 0; key < Layout.KEYS; key++) {
-                backend.setCurrentKey(layout.key(key));
+            for (Object key : keys) {
+                backend.setCurrentKey(key);
                 for (int i = 0; i < Layout.NAMESPACES; i++) {
                     String place = kinds.prefix + " " + key + " " + i + " ";
                     put(content, place + "value", at(kinds.value, i).value());

@@ -22,10 +22,15 @@ final class Timers {
     private static final int TIMES = 500;
 
     private final Layout layout;
+
+    /** Of the backend's key groups. */
+    private final List<Object> keys;
+
     private final KeyGroupedInternalPriorityQueue<TimerHeapInternalTimer<Object, Object>> queue;
 
     Timers(Layout layout, AbstractKeyedStateBackend<Object> backend) {
         this.layout = layout;
+        this.keys = layout.keys(backend.getKeyGroupRange());
         this.queue =
                 backend.create(
                         NAME,
@@ -65,7 +70,7 @@ final class Timers {
     private TimerHeapInternalTimer<Object, Object> draw(Random random) {
         return new TimerHeapInternalTimer<>(
                 random.nextInt(TIMES) - TIMES / 2,
-                layout.key(random.nextInt(Layout.KEYS)),
+                keys.get(random.nextInt(keys.size())),
                 layout.namespace(random.nextInt(Layout.NAMESPACES)));
     }
 
@@ -99,7 +104,7 @@ final class Timers {
     private List<String> subset(Random random) {
         int keyGroup =
                 KeyGroupRangeAssignment.assignToKeyGroup(
-                        layout.key(random.nextInt(Layout.KEYS)), layout.keyGroups);
+                        keys.get(random.nextInt(keys.size())), layout.keyGroups);
         List<String> subset = new ArrayList<>();
         queue.getSubsetForKeyGroup(keyGroup).forEach(timer -> subset.add(timer.toString()));
         Collections.sort(subset);
