@@ -29,7 +29,7 @@ import java.util.Random;
  */
 class RescaleModelTest {
 
-    private static final int RESCALES = Integer.getInteger("ferrostate.model.rescales", 24);
+    private static final int RESCALES = Integer.getInteger("ferrostate.model.rescales", 16);
     private static final int A_SEED = 8;
     private static final int OPERATIONS = 400;
     private static final int[] PARALLELISMS = {1, 1, 2, 2, 3, 4, 7, 13};
