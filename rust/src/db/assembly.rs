@@ -1,5 +1,5 @@
 //! A database that is being put together out of files: new, closed to everybody else, never compacting by
-//! itself (known-faults A21). What goes into it is `restore/rescale`'s decision.
+//! itself. What goes into it is `restore/rescale`'s decision.
 use super::ffi::{raw_db, RawColumn, RawOptions};
 use super::ffi_import::{self, ImportedColumn};
 use super::owner::RocksDb;

@@ -42,7 +42,7 @@ pub fn copy_range(
     let options = source_options()?;
     let columns = DB::list_cf(&options, source).map_err(|cause| Error::rocksdb(&step(), &cause))?;
     let descriptors = columns.iter().map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
-    // Read only: nothing is compacted or deleted behind our back (known-faults A21).
+    // Read only: nothing is compacted or deleted behind our back.
     let db = DB::open_cf_descriptors_read_only(&options, source, descriptors, false)
         .map_err(|cause| Error::rocksdb(&step(), &cause))?;
     for name in columns.iter().filter(|name| *name != DEFAULT_COLUMN_FAMILY_NAME) {

@@ -178,12 +178,12 @@ final class RescaleRestore<K> {
             return RestoreResult.withoutHistory(database);
         }
         LOG.info(
-                "{} goes on with {} files of {} snapshots ({} bytes), which the next incremental"
-                        + " checkpoint need not upload.",
+                "{} goes on with {} files ({} bytes) that {} snapshot(s) hold: an incremental checkpoint"
+                        + " refers to them, the first one after a NO_CLAIM restore uploads them.",
                 context.operatorIdentifier(),
                 shared.size(),
-                wanted.size(),
-                shared.stream().mapToLong(HandleAndLocalPath::getStateSize).sum());
+                shared.stream().mapToLong(HandleAndLocalPath::getStateSize).sum(),
+                wanted.size());
         // All snapshots are of one checkpoint.
         return RestoreResult.ofFiles(database, wanted.get(0).getCheckpointId(), shared);
     }

@@ -31,7 +31,7 @@ import java.nio.file.Path;
 import java.util.Random;
 
 /**
- * A local directory that runs full (known-faults A37): a file system of 16 MB in memory, which needs
+ * A local directory that runs full: a file system of 16 MB in memory, which needs
  * the right to mount; skipped without it.
  */
 @Timeout(120)

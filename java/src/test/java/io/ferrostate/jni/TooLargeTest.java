@@ -29,7 +29,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Values that have become larger than Java's arrays (known-faults A38): an error that names state and
+ * Values that have become larger than Java's arrays: an error that names state and
  * key, wherever they are met. The limit is lowered here; LargeDataTest goes to the real one.
  */
 @Timeout(60)

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Jobs that come and go in one TaskManager, each with its own code in class loaders of its own, each
  * restarted once from a checkpoint. With the jar in {@code lib/} there is one library and nothing
- * grows; with the jar in the job jar each class loader maps its own copy (known-faults A41), and
+ * grows; with the jar in the job jar each class loader maps its own copy, and
  * nothing else grows than those.
  */
 @Timeout(600)
