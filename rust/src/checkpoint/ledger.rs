@@ -30,7 +30,7 @@ pub struct Ledger {
     recorded: BTreeMap<i64, Vec<SharedFile>>,
     last_completed: i64,
     /// Bases of the checkpoints that are on their way, by the order of freezing.
-    in_flight: BTreeMap<u64, Base>,
+    in_flight: BTreeMap<u64, Arc<Base>>,
     next_freeze: u64,
 }
 
@@ -93,18 +93,18 @@ impl Ledger {
     }
 
     /// `base`, held as that of a checkpoint on its way until `thaw`.
-    pub fn freeze(&mut self) -> (u64, Base) {
-        let base = self.base();
+    pub fn freeze(&mut self) -> (u64, Arc<Base>) {
+        let base = Arc::new(self.base());
         let number = self.next_freeze;
         self.next_freeze += 1;
-        self.in_flight.insert(number, base.clone());
+        self.in_flight.insert(number, Arc::clone(&base));
         (number, base)
     }
 
     /// That checkpoint turns out to reuse nothing.
     pub fn reuses_nothing(&mut self, frozen: u64) {
         if let Some(base) = self.in_flight.get_mut(&frozen) {
-            *base = Base::default();
+            *base = Arc::default();
         }
     }
 
@@ -141,7 +141,7 @@ impl Base {
 /// The base of one checkpoint on its way, from the synchronous part until it is dropped: after the
 /// checkpoint was recorded or given up.
 pub struct FrozenBase {
-    base: Base,
+    base: Arc<Base>,
     number: u64,
     ledger: Arc<SharedLedger>,
 }

@@ -1,21 +1,14 @@
 //! Whether the MANIFEST of database files is whole. RocksDB takes damage at its end for a write that a
 //! crash cut off, and opens without what stood there: states would be empty or old. A checkpoint's
 //! MANIFEST never ends like that. Checksums are RocksDB's business, which it checks of all it reads.
+use super::table_files::records::{fragment, FIRST, FULL, LAST, MIDDLE};
 use crate::error::{Error, Kind, Result};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-const BLOCK: usize = 32 << 10;
-/// Checksum (4 bytes), length (2), type (1).
-const HEADER: usize = 7;
-
-/// Types of records; 0 is what space that was never written looks like.
+/// A type of record: what space that was never written looks like.
 const NONE: u8 = 0;
-const FULL: u8 = 1;
-const FIRST: u8 = 2;
-const MIDDLE: u8 = 3;
-const LAST: u8 = 4;
 
 /// Refuses database files whose MANIFEST is damaged, or that lack their CURRENT. A directory without
 /// database files is in order.
@@ -64,26 +57,15 @@ fn check_is_new(directory: &Path) -> Result<()> {
 /// Walks over the records as RocksDB's log reader does; the error is where they stop making sense.
 fn whole(bytes: &[u8]) -> std::result::Result<(), usize> {
     let (mut at, mut begun) = (0, None);
-    while at < bytes.len() {
-        let left = BLOCK - at % BLOCK;
-        if left < HEADER {
-            at += left;
-            continue;
-        }
-        let header = bytes.get(at..at + HEADER).ok_or(at)?;
-        let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
-        let end = at + HEADER + length;
-        if HEADER + length > left || end > bytes.len() {
-            return Err(at);
-        }
-        match (header[6], begun) {
+    while let Some(next) = fragment(bytes, at)? {
+        match (next.kind, begun) {
             (FULL, None) | (MIDDLE, Some(_)) => {}
-            (FIRST, None) => begun = Some(at),
+            (FIRST, None) => begun = Some(next.at),
             (LAST, Some(_)) => begun = None,
-            (NONE..=LAST, _) => return Err(at),
+            (NONE..=LAST, _) => return Err(next.at),
             _ => return Ok(()), // a type of another RocksDB, which judges it
         }
-        at = end;
+        at = next.end();
     }
     begun.map_or(Ok(()), Err)
 }

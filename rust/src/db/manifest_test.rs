@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Config;
+use crate::db::table_files::records::{BLOCK, HEADER};
 use crate::db::Db;
 use std::path::PathBuf;
 
@@ -101,6 +102,7 @@ fn records_over_several_blocks_are_whole() {
     padded.extend(record(FULL, 1));
     assert_eq!(whole(&padded), Ok(()));
     assert_eq!(whole(&[padded.as_slice(), &[0; 7]].concat()), Err(padded.len()));
+    assert_eq!(whole(&padded[..BLOCK - 3]), Err(BLOCK - 6), "cut off in what is skipped");
     assert_eq!(whole(&[]), Ok(()));
 }
 

@@ -1,7 +1,7 @@
 //! Which table files a database of a checkpoint consists of, read from its MANIFEST: so a restore knows
 //! each file's level and keys before it fetches a single one. Reads two small files; opens no database.
 mod edit;
-mod records;
+pub(super) mod records;
 
 use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;

@@ -1,58 +1,86 @@
 //! The records of one of RocksDB's log files (a MANIFEST is one): blocks, fragments, checksums. What a
-//! record says is `edit.rs`'s business. Pure.
+//! record says is `edit.rs`'s business, where a broken one matters `manifest.rs`'s. Pure.
 use crate::error::{Error, Kind, Result};
 
-const BLOCK: usize = 32 << 10;
+pub const BLOCK: usize = 32 << 10;
 /// Checksum 4, length 2, type 1.
-const HEADER: usize = 7;
+pub const HEADER: usize = 7;
 
-const FULL: u8 = 1;
-const FIRST: u8 = 2;
-const MIDDLE: u8 = 3;
-const LAST: u8 = 4;
+pub const FULL: u8 = 1;
+pub const FIRST: u8 = 2;
+pub const MIDDLE: u8 = 3;
+pub const LAST: u8 = 4;
+
+/// A piece of a record that lies in one block.
+pub struct Fragment<'a> {
+    pub at: usize,
+    pub kind: u8,
+    payload: &'a [u8],
+    /// The bytes that the checksum is of: kind and payload.
+    covered: &'a [u8],
+    stored: u32,
+}
+
+impl Fragment<'_> {
+    /// Where the next one begins, or padding before it.
+    pub fn end(&self) -> usize {
+        self.at + HEADER + self.payload.len()
+    }
+}
+
+/// The fragment that begins at `at`, or behind the padding there; None at the end of the log. Err: the
+/// byte at which it stops making sense. Checksums are not looked at.
+pub fn fragment(log: &[u8], mut at: usize) -> std::result::Result<Option<Fragment<'_>>, usize> {
+    // What is shorter than a header pads a block, but ends no file.
+    let left = BLOCK - at % BLOCK;
+    if left < HEADER && at < log.len() {
+        log.get(at..at + left).ok_or(at)?;
+        at += left;
+    }
+    if at == log.len() {
+        return Ok(None);
+    }
+    let block = &log[at..log.len().min(at + BLOCK - at % BLOCK)];
+    let (header, body) = block.split_at_checked(HEADER).ok_or(at)?;
+    let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
+    Ok(Some(Fragment {
+        at,
+        kind: header[6],
+        payload: body.get(..length).ok_or(at)?,
+        covered: &block[HEADER - 1..HEADER + length],
+        stored: u32::from_le_bytes([header[0], header[1], header[2], header[3]]),
+    }))
+}
 
 /// All records of a log file. One that ends in the middle of a record is not a checkpoint's.
 pub fn records(log: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut records = Vec::new();
     let mut open: Option<Vec<u8>> = None;
-    for block in log.chunks(BLOCK) {
-        let mut rest = block;
-        // What is shorter than a header pads a block, but ends no file.
-        while rest.len() >= HEADER || (block.len() < BLOCK && !rest.is_empty()) {
-            let (kind, payload, after) = fragment(rest)?;
-            match (kind, &mut open) {
-                (FULL, None) => records.push(payload.to_vec()),
-                (FIRST, None) => open = Some(payload.to_vec()),
-                (MIDDLE, Some(begun)) => begun.extend_from_slice(payload),
-                (LAST, Some(begun)) => {
-                    begun.extend_from_slice(payload);
-                    records.extend(open.take());
-                }
-                _ => return Err(corrupted(&format!("a fragment of type {kind} in a wrong place"))),
-            }
-            rest = after;
+    let mut at = 0;
+    while let Some(next) = fragment(log, at)
+        .map_err(|at| corrupted(&format!("it is damaged or cut off at byte {at}")))?
+    {
+        if unmask(next.stored) != crc32c(next.covered) {
+            return Err(corrupted("a checksum does not match"));
         }
+        match (next.kind, &mut open) {
+            (FULL, None) => records.push(next.payload.to_vec()),
+            (FIRST, None) => open = Some(next.payload.to_vec()),
+            (MIDDLE, Some(begun)) => begun.extend_from_slice(next.payload),
+            (LAST, Some(begun)) => {
+                begun.extend_from_slice(next.payload);
+                records.extend(open.take());
+            }
+            (kind, _) => {
+                return Err(corrupted(&format!("a fragment of type {kind} in a wrong place")))
+            }
+        }
+        at = next.end();
     }
     match open {
         None => Ok(records),
         Some(_) => Err(corrupted("the last record is cut off")),
     }
-}
-
-/// Type and bytes of the first fragment, and what follows it in the block.
-fn fragment(block: &[u8]) -> Result<(u8, &[u8], &[u8])> {
-    let (header, body) =
-        block.split_at_checked(HEADER).ok_or_else(|| corrupted("the last record is cut off"))?;
-    let (kind, length) = (header[6], usize::from(u16::from_le_bytes([header[4], header[5]])));
-    if length > body.len() {
-        return Err(corrupted("a fragment is longer than its block"));
-    }
-    let (payload, after) = body.split_at(length);
-    let stored = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-    if unmask(stored) != crc32c(&block[HEADER - 1..HEADER + length]) {
-        return Err(corrupted("a checksum does not match"));
-    }
-    Ok((kind, payload, after))
 }
 
 fn corrupted(what: &str) -> Error {
