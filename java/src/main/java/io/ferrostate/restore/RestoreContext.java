@@ -94,10 +94,6 @@ public final class RestoreContext<K> {
         return databaseOptions.clone();
     }
 
-    DatabaseOpener opener() {
-        return opener;
-    }
-
     /** Opens the backend's database, which is created when absent. */
     Database openDatabase() throws IOException {
         return opener.open(databaseDirectory);

@@ -37,8 +37,7 @@ public final class RestoreOperation<K> {
 
     public RestoreResult restore() throws Exception {
         if (handles.isEmpty()) {
-            return RestoreResult.withoutHistory(
-                    context.opener().open(context.databaseDirectory()));
+            return RestoreResult.withoutHistory(context.openDatabase());
         }
         long started = System.nanoTime();
         LOG.info(

@@ -32,7 +32,7 @@ final class SavepointRestore<K> {
     }
 
     RestoreResult restore(List<KeyedStateHandle> handles) throws Exception {
-        Database database = context.opener().open(context.databaseDirectory());
+        Database database = context.openDatabase();
         boolean done = false;
         try {
             new RestoreStep(context.operatorIdentifier())
