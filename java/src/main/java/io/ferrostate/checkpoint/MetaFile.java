@@ -59,6 +59,6 @@ final class MetaFile {
                 checkpointId,
                 CheckpointedStateScope.EXCLUSIVE,
                 factory,
-                LocalDirectories.provider(context.localRecovery()));
+                SnapshotDirectories.provider(context.localRecovery()));
     }
 }

@@ -35,7 +35,7 @@ abstract class NativeSnapshotStrategy<K> implements CheckpointStrategy<NativeSna
             throws IOException {
         long started = System.nanoTime();
         List<StateMetaInfoSnapshot> states = context.stateMetaInfos();
-        SnapshotDirectory directory = LocalDirectories.prepare(context, checkpointId);
+        SnapshotDirectory directory = SnapshotDirectories.prepare(context, checkpointId);
         Ledger.Base base = null;
         try {
             base = freezeBase();

@@ -3,8 +3,12 @@ package io.ferrostate.checkpoint;
 import io.ferrostate.jni.CancelToken;
 
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.StateObject;
-import org.apache.flink.runtime.state.StateUtil;
+import org.apache.flink.runtime.state.StreamStateHandle;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -17,6 +21,8 @@ import java.util.concurrent.CancellationException;
  * {@link #commit()} was reached, and cancelling ends what blocks.
  */
 final class SnapshotGuard implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(SnapshotGuard.class);
 
     private final CloseableRegistry registry;
     private final CancelToken cancel;
@@ -62,13 +68,42 @@ final class SnapshotGuard implements AutoCloseable {
         committed = true;
     }
 
+    /**
+     * Discards what was created. To be called when no other thread works for this snapshot any more.
+     *
+     * @return a sentence that says what became of it.
+     */
+    synchronized String undo() {
+        List<String> left = new ArrayList<>();
+        for (StateObject state : created) {
+            try {
+                state.discardState();
+            } catch (Exception kept) {
+                LOG.warn("Could not delete {} of a snapshot that failed.", nameOf(state), kept);
+                left.add(nameOf(state));
+            }
+        }
+        created.clear();
+        return left.isEmpty()
+                ? "What it had uploaded before is deleted again."
+                : "Could not delete what it had uploaded before: " + String.join(", ", left) + '.';
+    }
+
+    private static String nameOf(StateObject state) {
+        if (state instanceof SnapshotResult) {
+            return nameOf(((SnapshotResult<?>) state).getJobManagerOwnedSnapshot());
+        }
+        return state instanceof StreamStateHandle
+                ? ((StreamStateHandle) state).getStreamStateHandleID().getKeyString()
+                : String.valueOf(state);
+    }
+
     /** To be called when no other thread works for this snapshot any more. */
     @Override
     public synchronized void close() {
         cancel.close();
         if (!committed) {
-            created.forEach(StateUtil::discardStateObjectQuietly);
+            undo();
         }
-        created.clear();
     }
 }

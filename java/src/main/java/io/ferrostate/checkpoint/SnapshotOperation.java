@@ -174,10 +174,14 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
                                             "Checkpoint " + checkpointId + " was cancelled.")
                                     .initCause(failure);
         }
+        // What the failing step itself could not delete, its message says.
         return new IOException(
                 String.format(
-                        "Checkpoint %d of %s failed; what it had uploaded is deleted again: %s",
-                        checkpointId, context.operatorIdentifier(), failure.getMessage()),
+                        "Checkpoint %d of %s failed: %s. %s",
+                        checkpointId,
+                        context.operatorIdentifier(),
+                        failure.getMessage(),
+                        guard.undo()),
                 failure);
     }
 }

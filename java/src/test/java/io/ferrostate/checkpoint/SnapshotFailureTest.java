@@ -12,6 +12,7 @@ import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.SnapshotResult;
+import org.apache.flink.util.FileUtils;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,9 +23,13 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CancellationException;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A snapshot that does not succeed leaves nothing, neither in the storage nor locally (A01). */
 @Timeout(60)
@@ -91,13 +96,42 @@ class SnapshotFailureTest {
             } catch (IOException expected) {
                 assertThat(expected)
                         .hasMessageContaining("Checkpoint 2 of operator")
-                        .hasMessageContaining("no more room in the store");
+                        .hasMessageContaining("no more room in the store")
+                        .hasMessageContaining("uploaded before is deleted again");
             }
             assertNothingLeft();
             assertNextCheckpointIsGood();
             before = files.all();
         }
         assertThat(stream).isGreaterThan(4);
+    }
+
+    /** A message must not promise what did not happen. */
+    @Test
+    void whatCannotBeDeletedIsNamed() throws Exception {
+        Path metaFiles = files.shared().resolveSibling("chk-2");
+        List<Path> stuck = new ArrayList<>();
+        FaultyStreams faulty =
+                new FaultyStreams(
+                        files.location(2),
+                        2,
+                        () -> {
+                            try (Stream<Path> written = Files.list(metaFiles)) {
+                                for (Path file : written.collect(Collectors.toList())) {
+                                    Files.delete(file);
+                                    Files.createFile(Files.createDirectory(file).resolve("kept"));
+                                    stuck.add(file);
+                                }
+                            }
+                            FaultyStreams.failure().run();
+                        });
+        assertThatThrownBy(() -> checkpoint(faulty, new CloseableRegistry()))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("Could not delete what it had uploaded before")
+                .hasMessageContaining(stuck.get(0).getFileName().toString());
+        assertThat(stuck).hasSize(1);
+        FileUtils.deleteDirectory(stuck.get(0).toFile());
+        assertNothingLeft();
     }
 
     @Test

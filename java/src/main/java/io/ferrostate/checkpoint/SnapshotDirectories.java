@@ -13,9 +13,9 @@ import java.nio.file.Files;
  * Decides where the hard links of a checkpoint go: a directory that Flink keeps for local recovery
  * (compatibility D13), or one that lives as long as the upload.
  */
-final class LocalDirectories {
+final class SnapshotDirectories {
 
-    private LocalDirectories() {}
+    private SnapshotDirectories() {}
 
     /** The directory itself does not exist yet: RocksDB wants to create it. */
     static SnapshotDirectory prepare(SnapshotContext<?> context, long checkpointId)
