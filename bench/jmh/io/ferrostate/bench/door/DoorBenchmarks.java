@@ -1,5 +1,7 @@
 package io.ferrostate.bench.door;
 
+import io.ferrostate.bench.measure.Spread;
+
 import org.openjdk.jmh.runner.RunnerException;
 
 import java.io.File;

@@ -1,5 +1,8 @@
 package io.ferrostate.bench.door;
 
+import io.ferrostate.bench.measure.CpuTime;
+import io.ferrostate.bench.measure.Spread;
+
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;

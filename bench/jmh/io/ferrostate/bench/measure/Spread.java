@@ -1,15 +1,15 @@
-package io.ferrostate.bench.door;
+package io.ferrostate.bench.measure;
 
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
 /** Median and ends of a few values. */
-final class Spread {
+public final class Spread {
 
-    final double least;
-    final double median;
-    final double most;
+    public final double least;
+    public final double median;
+    public final double most;
 
     private Spread(double least, double median, double most) {
         this.least = least;
@@ -17,7 +17,7 @@ final class Spread {
         this.most = most;
     }
 
-    static Spread of(List<Double> values) {
+    public static Spread of(List<Double> values) {
         List<Double> sorted = new ArrayList<>(values);
         Collections.sort(sorted);
         int size = sorted.size();

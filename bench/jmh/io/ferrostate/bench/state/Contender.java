@@ -1,0 +1,54 @@
+package io.ferrostate.bench.state;
+
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.StateBackendOptions;
+
+import java.util.Map;
+
+/** Who is measured, by the options that a user would write. */
+public enum Contender {
+    FERROSTATE("Ferrostate", "io.ferrostate.FerrostateStateBackendFactory", Map.of()),
+    HASHMAP("hashmap", "hashmap", Map.of()),
+    ROCKSDB("RocksDB, its defaults", "rocksdb", Map.of()),
+    ROCKSDB_TUNED(
+            "RocksDB, tuned",
+            "rocksdb",
+            Map.of(
+                    "state.backend.rocksdb.use-bloom-filter", "true",
+                    "state.backend.rocksdb.memory.partitioned-index-filters", "true",
+                    "state.backend.rocksdb.thread.num", "4")),
+    FORST("ForSt, synchronous API", "forst", Map.of());
+
+    public final String title;
+    private final String type;
+    private final Map<String, String> options;
+
+    Contender(String title, String type, Map<String, String> options) {
+        this.title = title;
+        this.type = type;
+        this.options = options;
+    }
+
+    public Configuration options() {
+        Configuration configuration = new Configuration();
+        configuration.set(StateBackendOptions.STATE_BACKEND, type);
+        configuration.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, true);
+        options.forEach(configuration::setString);
+        extra().forEach(configuration::setString);
+        return configuration;
+    }
+
+    /** Options to try on Ferrostate, {@code -Dferrostate.bench.options=key=value,key=value}. */
+    private Map<String, String> extra() {
+        String given = System.getProperty(StateBenchmarks.OPTIONS_PROPERTY, "");
+        Map<String, String> extra = new java.util.TreeMap<>();
+        if (this == FERROSTATE && !given.isEmpty()) {
+            for (String option : given.split(",")) {
+                String[] parts = option.split("=", 2);
+                extra.put(parts[0], parts[1]);
+            }
+        }
+        return extra;
+    }
+}

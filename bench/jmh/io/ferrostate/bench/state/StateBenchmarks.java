@@ -1,0 +1,161 @@
+package io.ferrostate.bench.state;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * {@code bench/run state}: the operations of the state API on every backend, in turns in one run, as
+ * ratios. Each contender's cases of one group run in a JVM of their own.
+ */
+public final class StateBenchmarks {
+
+    static final String OPTIONS_PROPERTY = "ferrostate.bench.options";
+
+    private final Arguments arguments;
+    private final StateReport report = new StateReport();
+
+    private StateBenchmarks(Arguments arguments) {
+        this.arguments = arguments;
+    }
+
+    public static void main(String[] args) throws Exception {
+        new StateBenchmarks(Arguments.parse(args)).run();
+    }
+
+    private void run() throws IOException, InterruptedException {
+        Files.createDirectories(arguments.scratch);
+        for (int round = 1; round <= arguments.rounds; round++) {
+            for (Group group : Group.of(arguments.full)) {
+                if (!arguments.only.matcher(group.title()).find()) {
+                    continue;
+                }
+                for (Contender contender : arguments.contenders) {
+                    System.err.printf(
+                            "round %d of %d: %s: %s%n",
+                            round, arguments.rounds, group.title(), contender.title);
+                    measure(group, contender);
+                }
+            }
+        }
+        String text = report.text(arguments.rounds);
+        Files.write(arguments.report, text.getBytes(StandardCharsets.UTF_8));
+        System.out.print(text);
+        System.out.println("written to " + arguments.report);
+    }
+
+    private void measure(Group group, Contender contender)
+            throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command(group, contender)).redirectErrorStream(true).start();
+        List<String> output = new ArrayList<>();
+        try (BufferedReader lines =
+                new BufferedReader(
+                        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                if (line.startsWith(CaseRunner.RESULT)) {
+                    report.add(group, contender, line.split(" "));
+                } else {
+                    output.add(line);
+                }
+            }
+        }
+        if (process.waitFor() != 0) {
+            output.forEach(System.err::println);
+            throw new IOException(group.title() + " failed with " + contender.title);
+        }
+    }
+
+    private List<String> command(Group group, Contender contender) {
+        List<String> command = new ArrayList<>();
+        command.add(System.getProperty("java.home") + "/bin/java");
+        command.addAll(arguments.jvm);
+        command.add("-Dferrostate.library=" + arguments.library);
+        command.add("-D" + OPTIONS_PROPERTY + '=' + System.getProperty(OPTIONS_PROPERTY, ""));
+        command.add("-Djava.io.tmpdir=" + arguments.scratch);
+        command.add("-cp");
+        command.add(System.getProperty("java.class.path"));
+        command.add(CaseRunner.class.getName());
+        command.add(group.type.getName());
+        command.add(arguments.cases);
+        command.add(contender.name());
+        command.add(group.space.name());
+        command.add(Boolean.toString(arguments.full));
+        command.addAll(arguments.full ? List.of("3", "5", "1000") : List.of("2", "3", "200"));
+        return command;
+    }
+
+    /** What bench/run passes. */
+    private static final class Arguments {
+
+        private boolean full;
+        private int rounds = 1;
+        private Pattern only = Pattern.compile("");
+        private String cases = ".*";
+        private Set<Contender> contenders = EnumSet.allOf(Contender.class);
+        private File library = new File("");
+        private Path report = Path.of("state.txt");
+        private Path scratch = Path.of("scratch");
+        private final List<String> jvm = new ArrayList<>(List.of("-Xmx4g", "-XX:+UseG1GC"));
+
+        static Arguments parse(String[] args) {
+            Arguments arguments = new Arguments();
+            for (String arg : args) {
+                String[] parts = arg.split("=", 2);
+                arguments.set(parts[0], parts.length > 1 ? parts[1] : "");
+            }
+            return arguments;
+        }
+
+        private void set(String name, String value) {
+            switch (name) {
+                case "quick":
+                    break;
+                case "full":
+                    full = true;
+                    rounds = 3;
+                    break;
+                case "--rounds":
+                    rounds = Integer.parseInt(value);
+                    break;
+                case "--only":
+                    only = Pattern.compile(value);
+                    break;
+                case "--cases":
+                    cases = value;
+                    break;
+                case "--contenders":
+                    contenders = EnumSet.noneOf(Contender.class);
+                    for (String contender : value.split(",")) {
+                        contenders.add(Contender.valueOf(contender));
+                    }
+                    break;
+                case "--library":
+                    library = new File(value);
+                    break;
+                case "--report":
+                    report = Path.of(value);
+                    break;
+                case "--scratch":
+                    scratch = Path.of(value);
+                    break;
+                case "--jvm":
+                    jvm.add(value);
+                    break;
+                default:
+                    throw new IllegalArgumentException(
+                            name
+                                    + ": use quick, full, --rounds=N, --only=<regex of groups>,"
+                                    + " --cases=<regex> or --contenders=FERROSTATE,ROCKSDB");
+            }
+        }
+    }
+}
