@@ -1,5 +1,6 @@
 package io.ferrostate.bench.state;
 
+import io.ferrostate.bench.measure.Child;
 import io.ferrostate.bench.measure.CpuTime;
 import io.ferrostate.bench.measure.Spread;
 
@@ -21,8 +22,6 @@ import java.util.Locale;
  * <p>JMH's own forks would fill the state anew for every case.
  */
 public final class CaseRunner {
-
-    static final String RESULT = "RESULT";
 
     private CaseRunner() {}
 
@@ -48,7 +47,7 @@ public final class CaseRunner {
             System.out.printf(
                     Locale.ROOT,
                     "%s %s %.1f %.1f%n",
-                    RESULT,
+                    Child.RESULT,
                     name.substring(name.lastIndexOf('.') + 1),
                     median(run, CpuTime.NAME),
                     median(run, CpuTime.PROCESS));

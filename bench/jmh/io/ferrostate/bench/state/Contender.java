@@ -1,10 +1,15 @@
 package io.ferrostate.bench.state;
 
+import io.ferrostate.bench.measure.Child;
+
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.StateBackendOptions;
 
+import java.util.EnumSet;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 
 /** Who is measured, by the options that a user would write. */
 public enum Contender {
@@ -30,6 +35,15 @@ public enum Contender {
         this.options = options;
     }
 
+    /** From their names, separated by ','. */
+    public static Set<Contender> parse(String names) {
+        Set<Contender> contenders = EnumSet.noneOf(Contender.class);
+        for (String name : names.split(",")) {
+            contenders.add(valueOf(name));
+        }
+        return contenders;
+    }
+
     public Configuration options() {
         Configuration configuration = new Configuration();
         configuration.set(StateBackendOptions.STATE_BACKEND, type);
@@ -41,8 +55,8 @@ public enum Contender {
 
     /** Options to try on Ferrostate, {@code -Dferrostate.bench.options=key=value,key=value}. */
     private Map<String, String> extra() {
-        String given = System.getProperty(StateBenchmarks.OPTIONS_PROPERTY, "");
-        Map<String, String> extra = new java.util.TreeMap<>();
+        String given = System.getProperty(Child.OPTIONS, "");
+        Map<String, String> extra = new TreeMap<>();
         if (this == FERROSTATE && !given.isEmpty()) {
             for (String option : given.split(",")) {
                 String[] parts = option.split("=", 2);

@@ -1,9 +1,8 @@
 package io.ferrostate.bench.state;
 
-import java.io.BufferedReader;
-import java.io.File;
+import io.ferrostate.bench.measure.Child;
+
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,8 +17,6 @@ import java.util.regex.Pattern;
  * ratios. Each contender's cases of one group run in a JVM of their own.
  */
 public final class StateBenchmarks {
-
-    static final String OPTIONS_PROPERTY = "ferrostate.bench.options";
 
     private final Arguments arguments;
     private final StateReport report = new StateReport();
@@ -55,42 +52,20 @@ public final class StateBenchmarks {
 
     private void measure(Group group, Contender contender)
             throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command(group, contender)).redirectErrorStream(true).start();
-        List<String> output = new ArrayList<>();
-        try (BufferedReader lines =
-                new BufferedReader(
-                        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (line.startsWith(CaseRunner.RESULT)) {
-                    report.add(group, contender, line.split(" "));
-                } else {
-                    output.add(line);
-                }
-            }
-        }
-        if (process.waitFor() != 0) {
-            output.forEach(System.err::println);
-            throw new IOException(group.title() + " failed with " + contender.title);
-        }
-    }
-
-    private List<String> command(Group group, Contender contender) {
-        List<String> command = new ArrayList<>();
-        command.add(System.getProperty("java.home") + "/bin/java");
-        command.addAll(arguments.jvm);
-        command.add("-Dferrostate.library=" + arguments.library);
-        command.add("-D" + OPTIONS_PROPERTY + '=' + System.getProperty(OPTIONS_PROPERTY, ""));
-        command.add("-Djava.io.tmpdir=" + arguments.scratch);
-        command.add("-cp");
-        command.add(System.getProperty("java.class.path"));
-        command.add(CaseRunner.class.getName());
-        command.add(group.type.getName());
-        command.add(arguments.cases);
-        command.add(contender.name());
-        command.add(group.space.name());
-        command.add(Boolean.toString(arguments.full));
-        command.addAll(arguments.full ? List.of("3", "5", "1000") : List.of("2", "3", "200"));
-        return command;
+        List<String> run = arguments.full ? List.of("3", "5", "1000") : List.of("2", "3", "200");
+        Child.run(
+                        arguments.jvm,
+                        CaseRunner.class,
+                        arguments.scratch,
+                        group.type.getName(),
+                        arguments.cases,
+                        contender.name(),
+                        group.space.name(),
+                        Boolean.toString(arguments.full),
+                        run.get(0),
+                        run.get(1),
+                        run.get(2))
+                .forEach(result -> report.add(group, contender, result));
     }
 
     /** What bench/run passes. */
@@ -101,7 +76,6 @@ public final class StateBenchmarks {
         private Pattern only = Pattern.compile("");
         private String cases = ".*";
         private Set<Contender> contenders = EnumSet.allOf(Contender.class);
-        private File library = new File("");
         private Path report = Path.of("state.txt");
         private Path scratch = Path.of("scratch");
         private final List<String> jvm = new ArrayList<>(List.of("-Xmx4g", "-XX:+UseG1GC"));
@@ -133,13 +107,7 @@ public final class StateBenchmarks {
                     cases = value;
                     break;
                 case "--contenders":
-                    contenders = EnumSet.noneOf(Contender.class);
-                    for (String contender : value.split(",")) {
-                        contenders.add(Contender.valueOf(contender));
-                    }
-                    break;
-                case "--library":
-                    library = new File(value);
+                    contenders = Contender.parse(value);
                     break;
                 case "--report":
                     report = Path.of(value);

@@ -15,17 +15,24 @@ public class TimerCases extends Cases.OfLong {
 
     private static final int HOUR = 3_600_000;
 
+    /** A backend creates a queue once. */
+    private static KeyGroupedInternalPriorityQueue<TimerHeapInternalTimer<Long, VoidNamespace>>
+            created;
+
     private final SplittableRandom random = new SplittableRandom(7);
     private KeyGroupedInternalPriorityQueue<TimerHeapInternalTimer<Long, VoidNamespace>> queue;
     private long now;
 
     @Override
     void register() {
-        queue =
-                subject.backend.create(
-                        "_timer_state/event_timers",
-                        new TimerSerializer<>(
-                                LongSerializer.INSTANCE, VoidNamespaceSerializer.INSTANCE));
+        if (created == null) {
+            created =
+                    subject.backend.create(
+                            "_timer_state/event_timers",
+                            new TimerSerializer<>(
+                                    LongSerializer.INSTANCE, VoidNamespaceSerializer.INSTANCE));
+        }
+        queue = created;
         TimerHeapInternalTimer<Long, VoidNamespace> first = queue.peek();
         now = first == null ? 0 : first.getTimestamp();
     }
