@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use rocksdb::{DBCompactionStyle, DBCompressionType, LogLevel};
 use std::str::FromStr;
 
-/// All of what can be set for a database, with the defaults of Flink's RocksDB backend.
+/// All of what can be set for a database. Defaults are those of Flink's RocksDB backend but for
+/// filters, index partitions and compression: docs/decisions/0008-read-path.md.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Background flushes and compactions at a time.
@@ -67,12 +68,12 @@ impl Default for Config {
             block_size: 4 << 10,
             metadata_block_size: 4 << 10,
             block_cache_size: 8 << 20,
-            bloom_filter: false,
+            bloom_filter: true,
             bloom_bits_per_key: 10.0,
             bloom_block_based: false,
-            partitioned_index_filters: false,
+            partitioned_index_filters: true,
             periodic_compaction: 30 * 24 * 60 * 60,
-            compression: vec![DBCompressionType::Snappy],
+            compression: vec![DBCompressionType::Lz4],
         }
     }
 }

@@ -7,7 +7,7 @@ use super::table_files::TableFile;
 use crate::cancel::Cancel;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use rocksdb::{Cache, Options};
+use rocksdb::Options;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Assembly {
             Error::rocksdb(&format!("make a database in {}", path.display()), e)
         };
         super::threads::ensure(config.background_jobs)?;
-        let cache = Cache::new_lru_cache(config.block_cache_size);
+        let cache = crate::memory::block_cache(config.block_cache_size);
         let mut column_options = super::options::column(config, None, &cache)?;
         column_options.set_disable_auto_compactions(true);
         let mut options = super::options::database(config, None)?;

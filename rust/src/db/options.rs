@@ -70,6 +70,10 @@ pub(super) fn column(config: &Config, memory: Option<&Memory>, cache: &Cache) ->
         [one] => options.set_compression_type(*one),
         levels => options.set_compression_per_level(levels),
     }
+    if config.bloom_filter {
+        options.set_memtable_whole_key_filtering(true);
+        options.set_memtable_prefix_bloom_ratio(memtable_bloom_ratio(config, memory));
+    }
     options.set_block_based_table_factory(&table(config, memory.is_some(), cache));
     Ok(options)
 }
@@ -82,6 +86,7 @@ fn table(config: &Config, managed: bool, cache: &Cache) -> BlockBasedOptions {
     table.set_block_cache(cache);
     if config.bloom_filter {
         table.set_bloom_filter(config.bloom_bits_per_key, config.bloom_block_based);
+        table.set_optimize_filters_for_memory(true);
     }
     if managed {
         table.set_cache_index_and_filter_blocks(true);
@@ -94,6 +99,16 @@ fn table(config: &Config, managed: bool, cache: &Cache) -> BlockBasedOptions {
         table.set_pin_top_level_index_and_filter(true);
     }
     table
+}
+
+/// A memtable has its filter from the start, in idle states too: so small that it does not fill the
+/// write buffers, and large enough for the keys of a memtable that has them to itself.
+fn memtable_bloom_ratio(config: &Config, memory: Option<&Memory>) -> f64 {
+    let write_buffers = memory
+        .map_or(config.write_buffer_size, |memory| memory.write_buffers().get_buffer_size())
+        .min(config.write_buffer_size);
+    let filter = (write_buffers / 64).clamp(16 << 10, 1 << 20);
+    filter as f64 / config.write_buffer_size as f64
 }
 
 /// Memtables grow by arena blocks. Under a small share RocksDB's 1 MiB would fill the write buffers

@@ -48,7 +48,7 @@ impl Db {
         super::threads::ensure(config.background_jobs)?;
         let cache = match &memory {
             Some(memory) => memory.cache().clone(),
-            None => Cache::new_lru_cache(config.block_cache_size),
+            None => crate::memory::block_cache(config.block_cache_size),
         };
         let column_options = super::options::column(config, memory.as_deref(), &cache)?;
         let database_options = super::options::database(config, memory.as_deref())?;

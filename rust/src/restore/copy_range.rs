@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksdb::{
-    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBRawIterator, Options, ReadOptions, DB,
+    BlockBasedOptions, ColumnFamilyDescriptor, DBRawIterator, Options, ReadOptions, DB,
     DEFAULT_COLUMN_FAMILY_NAME,
 };
 
@@ -56,7 +56,7 @@ pub fn copy_range(
 fn source_options() -> Result<Options> {
     let mut options = read_only_options()?;
     let mut table = BlockBasedOptions::default();
-    table.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
+    table.set_block_cache(&crate::memory::block_cache(CACHE_BYTES));
     table.set_cache_index_and_filter_blocks(true);
     options.set_block_based_table_factory(&table);
     options.set_max_open_files(OPEN_FILES);

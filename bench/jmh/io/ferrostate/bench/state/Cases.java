@@ -1,5 +1,7 @@
 package io.ferrostate.bench.state;
 
+import io.ferrostate.bench.task.TaskBackend;
+
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -32,7 +34,7 @@ public abstract class Cases<K> {
     @Param("false")
     public boolean full;
 
-    Subject<K> subject;
+    TaskBackend<K> subject;
     int keys;
     private int[] order;
     private int next;
@@ -48,13 +50,15 @@ public abstract class Cases<K> {
                     order[i] %= keys;
                 }
             }
-            subject = new Subject<>(contender, space.managedMemory(full), keySerializer());
+            subject =
+                    new TaskBackend<>(
+                            contender.options(), space.managedMemory(full), keySerializer());
             register();
             for (int key = 0; key < keys; key++) {
                 select(key);
                 fill(key);
             }
-            Subject.settle();
+            TaskBackend.settle();
             filled = this;
         } else {
             Cases<K> other = of(filled);
@@ -90,7 +94,7 @@ public abstract class Cases<K> {
     abstract void fill(int key) throws Exception;
 
     final void select(int key) {
-        subject.backend.setCurrentKey(key(key));
+        subject.keyed.setCurrentKey(key(key));
     }
 
     /** Selects the next key that exists, and returns its number. */

@@ -27,7 +27,7 @@ public class TimerCases extends Cases.OfLong {
     void register() {
         if (created == null) {
             created =
-                    subject.backend.create(
+                    subject.keyed.create(
                             "_timer_state/event_timers",
                             new TimerSerializer<>(
                                     LongSerializer.INSTANCE, VoidNamespaceSerializer.INSTANCE));

@@ -17,24 +17,25 @@ import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 
 /**
- * How long a restore at another parallelism takes: until the slowest subtask has processed its first
+ * How long a restore at the same and at another parallelism takes: until the slowest subtask has processed its first
  * record, and until it has done 20,000 random reads; and what the first checkpoint then uploads. All
  * contenders restore the same files, in one run, in turns.
  *
- * <p>Arguments: {@code --size=<MiB> --rounds=<n> --scratch=<folder>}.
+ * <p>Arguments: {@code --size=<MiB> --reads=<n> --rounds=<n> --scratch=<folder>}.
  */
 public final class RescaleBenchmark {
 
-    private static final int READS = 20_000;
-    private static final int[][] RESCALES = {{1, 2}, {2, 1}, {2, 3}};
+    private static final int[][] RESCALES = {{1, 1}, {1, 2}, {2, 1}, {2, 3}};
 
     private final long keys;
+    private final int reads;
     private final int rounds;
     private final FsCheckpointStorageAccess storage;
     private long checkpointId;
 
-    private RescaleBenchmark(long size, int rounds, Path scratch) throws Exception {
+    private RescaleBenchmark(long size, int reads, int rounds, Path scratch) throws Exception {
         this.keys = Subtask.keysOf(size);
+        this.reads = reads;
         this.rounds = rounds;
         this.storage =
                 new FsCheckpointStorageAccess(
@@ -48,12 +49,15 @@ public final class RescaleBenchmark {
 
     public static void main(String[] arguments) throws Exception {
         long size = 1024;
+        int reads = 20_000;
         int rounds = 3;
         String scratch = System.getProperty("java.io.tmpdir");
         for (String argument : arguments) {
             String value = argument.substring(argument.indexOf('=') + 1);
             if (argument.startsWith("--size=")) {
                 size = Long.parseLong(value);
+            } else if (argument.startsWith("--reads=")) {
+                reads = Integer.parseInt(value);
             } else if (argument.startsWith("--rounds=")) {
                 rounds = Integer.parseInt(value);
             } else if (argument.startsWith("--scratch=")) {
@@ -62,7 +66,7 @@ public final class RescaleBenchmark {
                 throw new IllegalArgumentException("Unknown argument " + argument);
             }
         }
-        new RescaleBenchmark(size << 20, rounds, Path.of(scratch)).run();
+        new RescaleBenchmark(size << 20, reads, rounds, Path.of(scratch)).run();
     }
 
     private void run() throws Exception {
@@ -95,7 +99,7 @@ public final class RescaleBenchmark {
                 checkpoint.stream().mapToInt(handle -> handle.getSharedState().size()).sum());
         System.out.printf(
                 "  %-36s %-34s | %-34s | %s%n",
-                "", "first record", READS + " random reads", "MB in the first checkpoint");
+                "", "first record", reads + " random reads", "MB in the first checkpoint");
         measured.forEach(
                 (contender, one) ->
                         System.out.println(
@@ -137,7 +141,7 @@ public final class RescaleBenchmark {
                                     new Subtask(contender, index, parallelism, checkpoint)) {
                                 subtask.read(keys, 1, 7);
                                 double first = secondsSince(started);
-                                subtask.read(keys, READS, 11);
+                                subtask.read(keys, reads, 11);
                                 double reads = secondsSince(started);
                                 IncrementalRemoteKeyedStateHandle next =
                                         subtask.checkpoint(checkpointId, location);

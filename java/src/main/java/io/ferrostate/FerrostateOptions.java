@@ -164,7 +164,7 @@ public final class FerrostateOptions {
     public static final ConfigOption<Boolean> USE_PARTITIONED_INDEX_FILTERS =
             key("memory.partitioned-index-filters")
                     .booleanType()
-                    .defaultValue(false)
+                    .defaultValue(true)
                     .withFallbackKeys(rocksdb("memory.partitioned-index-filters"))
                     .withDescription(
                             "Whether index and filter of a file are split into partitions that are"
@@ -267,9 +267,10 @@ public final class FerrostateOptions {
     public static final ConfigOption<Boolean> USE_BLOOM_FILTER =
             key("use-bloom-filter")
                     .booleanType()
-                    .defaultValue(false)
+                    .defaultValue(true)
                     .withFallbackKeys(rocksdb("use-bloom-filter"))
-                    .withDescription("Whether new files contain a bloom filter.");
+                    .withDescription(
+                            "Whether new files, and what is not yet in files, have a bloom filter.");
 
     public static final ConfigOption<Double> BLOOM_FILTER_BITS_PER_KEY =
             key("bloom-filter.bits-per-key")
@@ -291,7 +292,7 @@ public final class FerrostateOptions {
             key("compression.per.level")
                     .enumType(Compression.class)
                     .asList()
-                    .defaultValues(Compression.SNAPPY_COMPRESSION)
+                    .defaultValues(Compression.LZ4_COMPRESSION)
                     .withFallbackKeys(rocksdb("compression.per.level"))
                     .withDescription(
                             "Compression of each level, separated by ';'. The last one is for all"

@@ -171,7 +171,7 @@ class OptionSetTest {
                 .hasSize(OptionSet.DATABASE_OPTIONS.size())
                 .containsEntry("writebuffer.size", "1048576")
                 .containsEntry("compression.per.level", "NO_COMPRESSION,ZSTD_COMPRESSION")
-                .containsEntry("use-bloom-filter", "false")
+                .containsEntry("use-bloom-filter", "true")
                 .containsEntry("files.open", "-1")
                 .containsEntry("compaction.style", "LEVEL")
                 .containsEntry("bloom-filter.bits-per-key", "10.0");

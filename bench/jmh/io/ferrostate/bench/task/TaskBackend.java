@@ -1,4 +1,4 @@
-package io.ferrostate.bench.state;
+package io.ferrostate.bench.task;
 
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.state.State;
@@ -12,6 +12,7 @@ import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyedStateBackendParametersImpl;
+import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.StateBackend;
 import org.apache.flink.runtime.state.StateBackendLoader;
 import org.apache.flink.runtime.state.VoidNamespace;
@@ -23,18 +24,30 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 
-/** The backend of one subtask that has all key groups, opened as a task would open it. */
-final class Subject<K> implements AutoCloseable {
+/** The keyed state backend of one subtask, opened by a user's options as a task would open it. */
+public final class TaskBackend<K> implements AutoCloseable {
 
-    private static final int MAX_PARALLELISM = 128;
+    public static final int MAX_PARALLELISM = 128;
 
     /** Share of a core below which nothing goes on in the background any more. */
     private static final double QUIET = 0.05;
 
     private final MockEnvironment environment;
-    final AbstractKeyedStateBackend<K> backend;
+    public final AbstractKeyedStateBackend<K> keyed;
 
-    Subject(Contender contender, long managedMemory, TypeSerializer<K> keys) throws Exception {
+    /** With all key groups and no state. */
+    public TaskBackend(Configuration options, long managedMemory, TypeSerializer<K> keys)
+            throws Exception {
+        this(options, managedMemory, keys, KeyGroupRange.of(0, MAX_PARALLELISM - 1), List.of());
+    }
+
+    public TaskBackend(
+            Configuration options,
+            long managedMemory,
+            TypeSerializer<K> keys,
+            KeyGroupRange range,
+            List<KeyedStateHandle> restored)
+            throws Exception {
         JobID job = new JobID();
         environment =
                 new MockEnvironmentBuilder()
@@ -45,12 +58,11 @@ final class Subject<K> implements AutoCloseable {
                         .build();
         environment.setCheckpointStorageAccess(
                 new JobManagerCheckpointStorage().createCheckpointStorage(job)); // ForSt asks for it
-        Configuration options = contender.options();
         ClassLoader loader = getClass().getClassLoader();
         StateBackend stateBackend =
                 StateBackendLoader.fromApplicationOrConfigOrDefault(
                         null, options, options, loader, null);
-        backend =
+        keyed =
                 (AbstractKeyedStateBackend<K>)
                         stateBackend.createKeyedStateBackend(
                                 new KeyedStateBackendParametersImpl<>(
@@ -59,21 +71,21 @@ final class Subject<K> implements AutoCloseable {
                                         "operator",
                                         keys,
                                         MAX_PARALLELISM,
-                                        KeyGroupRange.of(0, MAX_PARALLELISM - 1),
+                                        range,
                                         environment.getTaskKvStateRegistry(),
                                         TtlTimeProvider.DEFAULT,
                                         new UnregisteredMetricsGroup(),
-                                        List.of(),
+                                        restored,
                                         new CloseableRegistry()));
     }
 
-    <S extends State> S state(StateDescriptor<S, ?> descriptor) throws Exception {
-        return backend.getPartitionedState(
+    public <S extends State> S state(StateDescriptor<S, ?> descriptor) throws Exception {
+        return keyed.getPartitionedState(
                 VoidNamespace.INSTANCE, VoidNamespaceSerializer.INSTANCE, descriptor);
     }
 
     /** Waits until flushes, compactions and garbage collections have come to rest. */
-    static void settle() throws InterruptedException {
+    public static void settle() throws InterruptedException {
         System.gc();
         long pause = 300_000_000;
         long cpu = cpu();
@@ -94,7 +106,7 @@ final class Subject<K> implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        backend.dispose();
+        keyed.dispose();
         try {
             environment.close();
         } catch (Exception failure) {
