@@ -6,8 +6,8 @@
 pub mod keyed_meta;
 mod malformed;
 pub mod metadata;
-//pub mod rocksdb;
-//#[cfg(feature = "sst")]
-//pub mod sst;
+pub mod rocksdb;
+#[cfg(feature = "sst")]
+pub mod sst;
 
 pub use malformed::{Malformed, Result};

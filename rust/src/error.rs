@@ -91,3 +91,10 @@ impl Error {
         self
     }
 }
+
+/// Bytes of a checkpoint that do not say what they should; the caller adds of which file.
+impl From<ferrostate_formats::Malformed> for Error {
+    fn from(cause: ferrostate_formats::Malformed) -> Self {
+        Self::new(Kind::Corrupted, cause.to_string())
+    }
+}

@@ -1,8 +1,8 @@
 //! Whether the MANIFEST of database files is whole. RocksDB takes damage at its end for a write that a
 //! crash cut off, and opens without what stood there: states would be empty or old. A checkpoint's
 //! MANIFEST never ends like that. Checksums are RocksDB's business, which it checks of all it reads.
-use super::table_files::records::{fragment, FIRST, FULL, LAST, MIDDLE};
 use crate::error::{Error, Kind, Result};
+use ferrostate_formats::rocksdb::log::{fragment, FIRST, FULL, LAST, MIDDLE};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::config::Config;
-use crate::db::table_files::records::{BLOCK, HEADER};
 use crate::db::Db;
+use ferrostate_formats::rocksdb::log::{BLOCK, HEADER};
 use std::path::PathBuf;
 
 /// The files of a checkpoint with two states, each with a row, and the path of its MANIFEST.

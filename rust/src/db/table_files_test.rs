@@ -152,20 +152,3 @@ fn what_an_import_would_lose_is_not_usable() {
     let reason = read(&root.path().join("reversed")).expect("read").expect_err("not usable");
     assert!(reason.contains("reversed"), "{reason}");
 }
-
-proptest::proptest! {
-    /// Whatever a record holds: an answer or an error, never a panic.
-    #[test]
-    fn any_record_is_read_or_refused(
-        mut record in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
-        tag in proptest::sample::select(vec![1_u8, 5, 6, 103, 200, 201]),
-    ) {
-        let _ = Edit::decode(&record);
-        record.insert(0, tag);
-        if tag >= 128 {
-            record.insert(1, 1);
-        }
-        let _ = Edit::decode(&record);
-        let _ = parse(&record);
-    }
-}

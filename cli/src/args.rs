@@ -1,0 +1,99 @@
+//! The command line. What the commands do is in `commands/`.
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "ferrostate",
+    version,
+    about = "What Flink's checkpoints and savepoints consist of, of any state backend",
+    long_about = "What Flink's checkpoints and savepoints consist of, of any state backend: sizes, files, \
+                  what changed, what is missing, what is left over. Needs no Flink and no JVM.",
+    after_help = "A path is a checkpoint (chk-7), a savepoint, a _metadata file or a job's checkpoint \
+                  directory; local, or s3://, s3a://, gs://, abfs://.\n\
+                  Exit codes: 0 done and in order, 1 it could not be done, 2 no _metadata, 3 objects \
+                  missing or short, 4 corrupt, 64 wrong usage.",
+    arg_required_else_help = true
+)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Write JSON for programs (docs/TOOL.md describes it)
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// An option of the object store, such as aws_endpoint=http://localhost:9000; variables of the
+    /// environment (AWS_*, GOOGLE_*, AZURE_*) are read too
+    #[arg(long = "option", short = 'o', value_name = "KEY=VALUE", value_parser = pair, global = true)]
+    pub options: Vec<(String, String)>,
+    /// Look for what the checkpoint says lies under FROM under TO: for copies
+    #[arg(long = "map", value_name = "FROM=TO", value_parser = pair, global = true)]
+    pub maps: Vec<(String, String)>,
+    /// Requests under way at once
+    #[arg(long, value_name = "N", default_value_t = 64, global = true,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub concurrency: u16,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Sizes by operator, subtask and state, largest first
+    #[command(after_help = "Example: ferrostate show s3://bucket/checkpoints/4a1b.../chk-812")]
+    Show(Show),
+    /// Every file with its owner, size and scope; or who uses a file
+    #[command(after_help = "Example: ferrostate files /checkpoints/4a1b... --of \
+                            0b9d1a3e-6d1f-4a53-9f0e-3f4f0f2f9f61")]
+    Files(Files),
+    /// Whether a checkpoint is whole: exit code 0, or 2, 3, 4
+    #[command(after_help = "Example: ferrostate verify --deep /savepoints/savepoint-4a1b2c-0d1e2f")]
+    Verify(Verify),
+    /// A script for the shell that completes commands and options
+    #[command(after_help = "Example: ferrostate completions bash > \
+                            /etc/bash_completion.d/ferrostate")]
+    Completions {
+        shell: Shell,
+    },
+    /// The manual page
+    #[command(after_help = "Example: ferrostate man > /usr/local/share/man/man1/ferrostate.1")]
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    /// A checkpoint, savepoint or job's checkpoint directory
+    pub path: String,
+    /// Rows of each table; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Files {
+    /// A checkpoint, savepoint or job's checkpoint directory
+    pub path: String,
+    /// Only files whose path, UUID or local name has this in it
+    #[arg(long, value_name = "TEXT")]
+    pub of: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// A checkpoint, savepoint or job's checkpoint directory
+    pub path: String,
+    /// Read the files too: checksums of all blocks, CURRENT and MANIFEST
+    #[arg(long)]
+    pub deep: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it must be KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}

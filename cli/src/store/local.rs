@@ -1,0 +1,93 @@
+//! Local files. Follows no symbolic links when it lists, so that no listing is endless.
+use std::fs;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+
+use super::{missing, Entry, Location};
+use crate::failure::{Failure, Result};
+
+async fn blocking<T: Send + 'static>(
+    location: &Location,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> Result<T> {
+    let path = PathBuf::from(location.path());
+    let done = tokio::task::spawn_blocking(move || work(&path)).await.map_err(Failure::unable)?;
+    done.map_err(|cause| match cause.kind() {
+        ErrorKind::NotFound => missing(location),
+        _ => Failure::unable(format!("{location}: {cause}")),
+    })
+}
+
+pub async fn read_range(location: &Location, offset: u64, length: u64) -> Result<Bytes> {
+    blocking(location, move |path| {
+        let mut file = fs::File::open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes)?;
+        Ok(bytes.into())
+    })
+    .await
+}
+
+pub async fn size(location: &Location) -> Result<Option<u64>> {
+    blocking(location, |path| match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.is_file().then_some(metadata.len())),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(cause) => Err(cause),
+    })
+    .await
+}
+
+pub async fn directories(directory: &Location) -> Result<Vec<String>> {
+    blocking(directory, |path| {
+        let mut names = Vec::new();
+        for entry in entries(path)? {
+            if entry.file_type()?.is_dir() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
+    })
+    .await
+}
+
+pub async fn list(directory: &Location) -> Result<Vec<Entry>> {
+    let above = directory.clone();
+    blocking(directory, move |path| {
+        let mut found = Vec::new();
+        let mut left = vec![(path.to_owned(), above)];
+        while let Some((path, location)) = left.pop() {
+            for entry in entries(&path)? {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                // What another process deletes meanwhile is not there.
+                let Some(metadata) = there(entry.metadata())? else { continue };
+                let location = location.join(&name);
+                if metadata.is_dir() {
+                    left.push((entry.path(), location));
+                } else if metadata.is_file() {
+                    let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                    found.push(Entry { location, size: metadata.len(), modified });
+                }
+            }
+        }
+        Ok(found)
+    })
+    .await
+}
+
+fn entries(path: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    there(fs::read_dir(path))?.into_iter().flatten().collect()
+}
+
+fn there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}

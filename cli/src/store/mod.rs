@@ -1,0 +1,126 @@
+//! The stores that checkpoints lie in: local directories and what object_store reaches. Reads, lists and
+//! deletes; what to read is decided elsewhere.
+mod local;
+mod location;
+mod object;
+
+pub use location::Location;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use object_store::ObjectStore;
+use tokio::sync::Semaphore;
+
+use crate::args::Common;
+use crate::failure::{Failure, Result, MISSING};
+
+/// An object in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub location: Location,
+    pub size: u64,
+    pub modified: SystemTime,
+}
+
+/// All stores, opened when they are first asked for; no more requests at once than allowed.
+#[derive(Clone)]
+pub struct Stores {
+    options: Arc<[(String, String)]>,
+    maps: Arc<[(Location, Location)]>,
+    open: Arc<Mutex<HashMap<String, Arc<dyn ObjectStore>>>>,
+    permits: Arc<Semaphore>,
+    pub concurrency: usize,
+}
+
+impl Stores {
+    pub fn new(common: &Common) -> Result<Self> {
+        let map = |(from, to): &(String, String)| {
+            Ok((Location::parse(from)?, Location::parse(to)?))
+        };
+        Ok(Self {
+            options: common.options.clone().into(),
+            maps: common.maps.iter().map(map).collect::<Result<_>>()?,
+            open: Arc::default(),
+            permits: Arc::new(Semaphore::new(usize::from(common.concurrency))),
+            concurrency: usize::from(common.concurrency),
+        })
+    }
+
+    /// Where what a checkpoint refers to is to be looked for.
+    pub fn locate(&self, uri: &str) -> Result<Location> {
+        let location = Location::parse(uri)?;
+        let mapped = self.maps.iter().find_map(|(from, to)| Some(to.join(location.below(from)?)));
+        Ok(mapped.unwrap_or(location))
+    }
+
+    /// A whole object of at most `most` bytes.
+    pub async fn read(&self, location: &Location, most: u64) -> Result<Bytes> {
+        let size = self.size(location).await?.ok_or_else(|| missing(location))?;
+        if size > most {
+            let text = format!("{location}: {size} bytes, of which at most {most} are read");
+            return Err(Failure::unable(text));
+        }
+        self.read_range(location, 0, size).await
+    }
+
+    /// Exactly those bytes.
+    pub async fn read_range(&self, location: &Location, offset: u64, length: u64) -> Result<Bytes> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        let bytes = match self.object(location)? {
+            None => local::read_range(location, offset, length).await?,
+            Some(store) => object::read_range(&*store, location, offset, length).await?,
+        };
+        if bytes.len() as u64 == length {
+            return Ok(bytes);
+        }
+        let text = format!("{location}: {} of {length} bytes from byte {offset} on", bytes.len());
+        Err(Failure::new(MISSING, text))
+    }
+
+    /// None: there is no such object.
+    pub async fn size(&self, location: &Location) -> Result<Option<u64>> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.object(location)? {
+            None => local::size(location).await,
+            Some(store) => object::size(&*store, location).await,
+        }
+    }
+
+    /// Names of the directories right below.
+    pub async fn directories(&self, directory: &Location) -> Result<Vec<String>> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.object(directory)? {
+            None => local::directories(directory).await,
+            Some(store) => object::directories(&*store, directory).await,
+        }
+    }
+
+    /// All objects below, in directories of any depth. Nothing, where there is no such directory.
+    pub async fn list(&self, directory: &Location) -> Result<Vec<Entry>> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.object(directory)? {
+            None => local::list(directory).await,
+            Some(store) => object::list(&*store, directory).await,
+        }
+    }
+
+    fn object(&self, location: &Location) -> Result<Option<Arc<dyn ObjectStore>>> {
+        if location.is_local() {
+            return Ok(None);
+        }
+        let mut open = self.open.lock().map_err(Failure::unable)?;
+        if let Some(store) = open.get(location.root()) {
+            return Ok(Some(Arc::clone(store)));
+        }
+        let store = object::open(location.root(), &self.options)?;
+        open.insert(location.root().to_owned(), Arc::clone(&store));
+        Ok(Some(store))
+    }
+}
+
+pub fn missing(location: &Location) -> Failure {
+    Failure::new(MISSING, format!("{location}: there is no such object"))
+}
