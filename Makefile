@@ -2,16 +2,18 @@
 GRADLE = scripts/gradle
 SHELL = bash
 .SHELLFLAGS = -euo pipefail -c
-.PHONY: help demo jar test model lint baseline flink-tests bench bench-door clean-local
+.PHONY: help demo jar tool test fuzz model lint baseline flink-tests bench bench-door clean-local
 
 help:
 	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
 	@echo 'make jar          the jar for Flink'\''s lib/, library linked statically (25 minutes the first time on a machine)'
+	@echo 'make tool         the command-line tool: one static binary, completions, manual page'
 	@echo 'make test         all tests, on the jar that ships'
 	@echo 'make lint         formatting and lints of Rust and Java'
 	@echo 'make baseline     Flink'\''s own tests on Ferrostate and on Flink'\''s RocksDB backend, counts side by side'
 	@echo 'make flink-tests  Flink'\''s own test classes, whole and unchanged, with Ferrostate in the place of its backends'
 	@echo 'make model        a million random operations on Ferrostate and on the heap, compared one by one'
+	@echo 'make fuzz         ten minutes of damaged checkpoints against the tool'\''s readers'
 	@echo 'make bench        microbenchmarks'
 	@echo 'make bench-door   those of the JNI door, as ratios (4 minutes; docs/decisions/0002-jni-door.md)'
 	@echo 'make clean-local  removes what this clone built; the caches of the machine stay'
@@ -24,6 +26,10 @@ jar:
 	@scripts/install-tools build
 	@library=$$(scripts/build-library static) && scripts/check-library "$$library" && $(GRADLE) :java:jar -Plibrary="$$library"
 	@ls -1 java/build/libs/ferrostate-[0-9]*.jar
+
+tool:
+	@scripts/install-tools build
+	@scripts/build-tool
 
 test:
 	@scripts/install-tools test
@@ -45,6 +51,10 @@ flink-tests:
 model:
 	@scripts/install-tools build
 	@library=$$(scripts/build-library static) && $(GRADLE) :java:model -Plibrary=$$library
+
+fuzz:
+	@scripts/install-tools build
+	@. scripts/tool-env && FERROSTATE_FUZZ_SECONDS=600 cargo test --release --locked --target "$$TOOL_TARGET" -p ferrostate-formats --test fuzz -- --nocapture
 
 bench: bench-door
 	@bench/run handles

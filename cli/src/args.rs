@@ -53,14 +53,14 @@ pub enum Command {
                             0b9d1a3e-6d1f-4a53-9f0e-3f4f0f2f9f61")]
     Files(Files),
     /// Whether a checkpoint is whole: exit code 0, or 2, 3, 4
-    #[command(after_help = "Example: ferrostate verify --deep /savepoints/savepoint-4a1b2c-0d1e2f")]
+    #[command(
+        after_help = "Example: ferrostate verify --deep /savepoints/savepoint-4a1b2c-0d1e2f"
+    )]
     Verify(Verify),
     /// A script for the shell that completes commands and options
     #[command(after_help = "Example: ferrostate completions bash > \
                             /etc/bash_completion.d/ferrostate")]
-    Completions {
-        shell: Shell,
-    },
+    Completions { shell: Shell },
     /// The manual page
     #[command(after_help = "Example: ferrostate man > /usr/local/share/man/man1/ferrostate.1")]
     Man,

@@ -59,7 +59,9 @@ impl Databases {
             }
         }
         let read = stream::iter(handles)
-            .map(|handle| async move { (std::ptr::from_ref(handle), database(stores, snapshot, handle).await) })
+            .map(|handle| async move {
+                (std::ptr::from_ref(handle), database(stores, snapshot, handle).await)
+            })
             .buffer_unordered(stores.concurrency)
             .collect()
             .await;
@@ -108,7 +110,11 @@ impl Database {
 }
 
 /// The MANIFEST that the database's CURRENT names.
-pub async fn manifest(stores: &Stores, snapshot: &Snapshot, handle: &Incremental) -> Result<Manifest> {
+pub async fn manifest(
+    stores: &Stores,
+    snapshot: &Snapshot,
+    handle: &Incremental,
+) -> Result<Manifest> {
     let of = |what: &str| format!("{what} of database {}", handle.backend);
     let current = bytes_of(stores, snapshot, handle, "CURRENT").await?;
     let damaged = |what: String| move |error| Failure::new(CORRUPT, format!("{what}: {error}"));

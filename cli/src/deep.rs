@@ -23,7 +23,12 @@ pub struct Deep {
 }
 
 /// `absent`: files that are not there, which has been said already.
-pub async fn check(stores: &Stores, snapshot: &Snapshot, absent: &HashSet<String>, quiet: bool) -> Deep {
+pub async fn check(
+    stores: &Stores,
+    snapshot: &Snapshot,
+    absent: &HashSet<String>,
+    quiet: bool,
+) -> Deep {
     let references = snapshot.metadata.references();
     let mut deep = Deep::default();
     let mut seen = HashSet::new();
@@ -123,7 +128,11 @@ async fn database(stores: &Stores, snapshot: &Snapshot, handle: &Incremental) ->
 }
 
 /// The table reader asks for bytes as it goes: on a thread that may wait for them.
-async fn table(stores: &Stores, snapshot: &Snapshot, place: &Place) -> Result<sst::Checked, Failure> {
+async fn table(
+    stores: &Stores,
+    snapshot: &Snapshot,
+    place: &Place,
+) -> Result<sst::Checked, Failure> {
     let (location, start, size) = match place.clone() {
         Place::Nowhere => return Err(Failure::new(CORRUPT, "a table file that is nowhere")),
         Place::Inline(range) => {

@@ -74,7 +74,11 @@ fn plain(text: &str) -> String {
 pub fn hex(bytes: &[u8]) -> String {
     const MOST: usize = 16;
     let digits: String = bytes.iter().take(MOST).map(|byte| format!("{byte:02x}")).collect();
-    if bytes.len() > MOST { digits + ".." } else { digits }
+    if bytes.len() > MOST {
+        digits + ".."
+    } else {
+        digits
+    }
 }
 
 #[cfg(test)]
@@ -93,7 +97,7 @@ mod tests {
         for (name, size) in [("a\x1b[31m\n", "1"), ("bcd", "200"), ("e", "3")] {
             table.row([name.to_owned(), size.to_owned()]);
         }
-        let expected = "name    size\na\u{fffd}[31m\u{fffd}     1\nbcd      200\n\
+        let expected = "name     size\na\u{fffd}[31m\u{fffd}     1\nbcd       200\n\
                         ... and 1 more (--top 0 shows all)\n";
         assert_eq!(table.text(), expected);
     }

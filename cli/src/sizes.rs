@@ -28,6 +28,8 @@ pub struct SnapshotSizes {
 
 #[derive(Debug, Serialize)]
 pub struct OperatorSizes {
+    #[serde(skip)]
+    label: String,
     pub id: String,
     pub name: Option<String>,
     pub uid: Option<String>,
@@ -70,7 +72,20 @@ pub struct SubtaskSizes {
 
 impl OperatorSizes {
     pub fn label(&self) -> &str {
-        self.name.as_deref().or(self.uid.as_deref()).unwrap_or(&self.id)
+        &self.label
+    }
+}
+
+/// The name, with the uid (or else the id) where another operator has the same one.
+pub fn label(operator: &Operator, among: &[Operator]) -> String {
+    let Some(name) = operator.name.as_deref() else {
+        return operator.uid.clone().unwrap_or_else(|| operator.id.to_string());
+    };
+    let namesakes = among.iter().filter(|other| other.name.as_deref() == Some(name)).count();
+    match (namesakes, &operator.uid) {
+        (0 | 1, _) => name.to_owned(),
+        (_, Some(uid)) => format!("{name} [{uid}]"),
+        (_, None) => format!("{name} [{}]", operator.id),
     }
 }
 
@@ -112,7 +127,8 @@ impl SnapshotSizes {
             let mine = rest.iter().take_while(|r| std::ptr::eq(r.operator, operator)).count();
             let (references, after) = rest.split_at(mine);
             rest = after;
-            operators.push(operator_sizes(operator, references, databases));
+            let label = label(operator, &snapshot.metadata.operators);
+            operators.push(operator_sizes(operator, label, references, databases));
         }
         operators.sort_by_key(|operator| std::cmp::Reverse(operator.full));
         let in_memory = snapshot.metadata.operators.iter().map(in_memory_changes).sum::<i64>();
@@ -139,6 +155,7 @@ impl SnapshotSizes {
 
 fn operator_sizes(
     operator: &Operator,
+    label: String,
     references: &[Reference<'_>],
     databases: &Databases,
 ) -> OperatorSizes {
@@ -157,6 +174,7 @@ fn operator_sizes(
     let backends: BTreeSet<_> = subtasks.iter().filter_map(|subtask| subtask.backend).collect();
     let sizes = operator.sizes();
     OperatorSizes {
+        label,
         id: operator.id.to_string(),
         name: operator.name.clone(),
         uid: operator.uid.clone(),
@@ -192,21 +210,32 @@ fn subtask_sizes(subtask: &Subtask, references: &[Reference<'_>]) -> SubtaskSize
     }
 }
 
-/// Changes that a changelog holds in `_metadata` itself.
+/// Changes that a changelog holds in `_metadata` itself, of all subtasks.
 fn in_memory_changes(operator: &Operator) -> i64 {
     let states = operator.subtasks.iter().flatten().filter_map(|subtask| subtask.state.as_deref());
     states.map(in_memory_of).sum()
 }
 
 fn in_memory_of(state: &SubtaskState) -> i64 {
-    fn of(keyed: &Keyed) -> i64 {
+    changes_of(state).0
+}
+
+/// What a changelog holds: in `_metadata` itself, and in files, of which others may hold parts too.
+fn changes_of(state: &SubtaskState) -> (i64, i64) {
+    fn of(keyed: &Keyed) -> (i64, i64) {
         match keyed {
-            Keyed::InMemoryChangelog(changes) => changes.size,
-            Keyed::Changelog(handle) => handle.materialized.iter().chain(&handle.changes).map(of).sum(),
-            _ => 0,
+            Keyed::InMemoryChangelog(changes) => (changes.size, 0),
+            Keyed::ChangelogFiles(changes) => (0, changes.size),
+            Keyed::Changelog(handle) => {
+                sum(handle.materialized.iter().chain(&handle.changes).map(of))
+            }
+            _ => (0, 0),
         }
     }
-    [&state.managed_keyed, &state.raw_keyed].into_iter().flatten().map(of).sum()
+    fn sum(pairs: impl Iterator<Item = (i64, i64)>) -> (i64, i64) {
+        pairs.fold((0, 0), |(a, b), (c, d)| (a.saturating_add(c), b.saturating_add(d)))
+    }
+    sum([&state.managed_keyed, &state.raw_keyed].into_iter().flatten().map(of))
 }
 
 fn range(keyed: &Keyed) -> ferrostate_formats::metadata::KeyGroupRange {
@@ -287,7 +316,8 @@ fn states(
         let name = state_of(reference, database);
         match reference.role {
             // Their streams are shared; what is whose is added below.
-            Role::InputChannel | Role::OutputChannel | Role::OperatorState | Role::RawOperatorState => {}
+            Role::InputChannel | Role::OutputChannel | Role::Changelog => {}
+            Role::OperatorState | Role::RawOperatorState => {}
             _ => {
                 let kind = database.and_then(|database| database.kinds.get(name));
                 let kind = kind.map(String::as_str);
@@ -308,9 +338,10 @@ fn states(
                 by_state.add(name, None, size, Some(subtask.index));
             }
         }
-        let in_memory = in_memory_of(state);
-        if in_memory > 0 {
-            by_state.add("(changelog)", None, in_memory, Some(subtask.index));
+        let (in_memory, in_files) = changes_of(state);
+        if in_memory > 0 || in_files > 0 {
+            let size = in_memory.saturating_add(in_files);
+            by_state.add("(changelog)", None, size, Some(subtask.index));
         }
     }
     // Registered, but without a file of their own.

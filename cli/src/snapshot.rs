@@ -22,7 +22,10 @@ pub struct Snapshot {
 pub enum Target {
     Snapshot(Location),
     /// A job's directory and its checkpoints, in the order of their ids.
-    Job { directory: Location, checkpoints: Vec<Checkpoint> },
+    Job {
+        directory: Location,
+        checkpoints: Vec<Checkpoint>,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +42,12 @@ pub enum Place {
     /// In `_metadata`.
     Inline(Range<usize>),
     /// A file, whole or a part of it.
-    File { location: Location, start: u64, size: u64, part: bool },
+    File {
+        location: Location,
+        start: u64,
+        size: u64,
+        part: bool,
+    },
     Nowhere,
 }
 

@@ -48,8 +48,7 @@ fn next(bytes: &[u8], from: usize) -> Option<(usize, String, usize)> {
         let length = usize::from(u16::from_be_bytes([*value.first()?, *value.get(1)?]));
         let kind = std::str::from_utf8(value.get(2..2 + length)?).ok()?;
         let known = kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-        (known && !kind.is_empty())
-            .then(|| (mark, kind.to_owned(), at + KEYED.len() + 2 + length))
+        (known && !kind.is_empty()).then(|| (mark, kind.to_owned(), at + KEYED.len() + 2 + length))
     })
 }
 
@@ -88,7 +87,11 @@ mod tests {
         let named = |name: &str, kind: &str| (name.to_owned(), kind.to_owned());
         assert_eq!(
             found,
-            [named("counts", "VALUE"), named("by user", "MAP"), named("_timer_state/event_x", "TIMERS")]
+            [
+                named("counts", "VALUE"),
+                named("by user", "MAP"),
+                named("_timer_state/event_x", "TIMERS")
+            ]
         );
         assert!(states(b"KEYED_STATE_TYPE").is_empty());
         assert!(states(&bytes[..40]).is_empty());

@@ -35,7 +35,12 @@ fn compare(name: &str, metadata: &Metadata, said: &Value) {
         for (subtask, said) in subtasks.into_iter().zip(said) {
             let sizes = subtask.state.as_ref().map(|state| state.sizes()).unwrap_or_default();
             let pair = (said["full"].as_i64(), said["new"].as_i64());
-            assert_eq!((Some(sizes.full), Some(sizes.new)), pair, "{name}: {id}, {}", subtask.index);
+            assert_eq!(
+                (Some(sizes.full), Some(sizes.new)),
+                pair,
+                "{name}: {id}, {}",
+                subtask.index
+            );
         }
     }
 }

@@ -103,7 +103,8 @@ fn add(
 ) -> Result<()> {
     let id = snapshot.metadata.checkpoint_id;
     for reference in snapshot.metadata.references() {
-        let Place::File { location, start, size, .. } = snapshot.place(stores, reference.stream)? else {
+        let Place::File { location, start, size, .. } = snapshot.place(stores, reference.stream)?
+        else {
             continue;
         };
         let owner = owner(&reference, databases, start, size);
@@ -181,7 +182,16 @@ fn since(has: &[i64], all: &[i64]) -> i64 {
 
 fn text(listing: &Listing, home: &Location) -> String {
     let headings = [
-        ">SIZE", "SCOPE", ">SINCE", "OPERATOR", ">SUBTASK", "STATE", ">LEVEL", "KEY GROUPS", "LOCAL", "PATH",
+        ">SIZE",
+        "SCOPE",
+        ">SINCE",
+        "OPERATOR",
+        ">SUBTASK",
+        "STATE",
+        ">LEVEL",
+        "KEY GROUPS",
+        "LOCAL",
+        "PATH",
     ];
     let mut table = Table::new(&headings, 0);
     let home = format!("{home}/");

@@ -52,7 +52,11 @@ pub async fn run(stores: &Stores, args: &Show, common: &Common) -> Result<String
     }
 }
 
-async fn read(stores: &Stores, directory: crate::store::Location, common: &Common) -> Result<SnapshotSizes> {
+async fn read(
+    stores: &Stores,
+    directory: crate::store::Location,
+    common: &Common,
+) -> Result<SnapshotSizes> {
     let snapshot = Snapshot::read(stores, directory).await?;
     let bar = progress::bar(common.quiet, 1, "reading MANIFESTs");
     let databases = Databases::read(stores, &snapshot).await;
@@ -193,9 +197,9 @@ fn operators(operators: &[OperatorSizes], top: usize) -> Table {
 
 fn states(operators: &[OperatorSizes], top: usize) -> Table {
     let mut table = Table::new(&["OPERATOR", "STATE", "KIND", ">FULL", ">FILES", ">SUBTASKS"], top);
-    let states = operators.iter().flat_map(|operator| {
-        operator.states.iter().map(move |state| (operator.label(), state))
-    });
+    let states = operators
+        .iter()
+        .flat_map(|operator| operator.states.iter().map(move |state| (operator.label(), state)));
     let mut states: Vec<_> = states.collect();
     states.sort_by_key(|(_, state)| std::cmp::Reverse(state.full));
     for (operator, state) in states {

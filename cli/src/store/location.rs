@@ -140,13 +140,18 @@ mod tests {
 
     #[test]
     fn spellings_of_one_place_are_one_location() {
-        for text in ["/a/b", "file:/a/b", "file:///a/b", "file://host/a/b", "/a//./x/../b/", "FILE:/a/b"] {
+        for text in
+            ["/a/b", "file:/a/b", "file:///a/b", "file://host/a/b", "/a//./x/../b/", "FILE:/a/b"]
+        {
             assert_eq!(shown(text), "/a/b", "{text}");
         }
         for text in ["s3://bucket/a/b", "s3a://bucket//a/b/", "s3p://bucket/a/c/../b"] {
             assert_eq!(shown(text), "s3://bucket/a/b", "{text}");
         }
-        assert_eq!(shown("abfss://c@acc.dfs.core.windows.net/x"), "abfss://c@acc.dfs.core.windows.net/x");
+        assert_eq!(
+            shown("abfss://c@acc.dfs.core.windows.net/x"),
+            "abfss://c@acc.dfs.core.windows.net/x"
+        );
         assert_eq!(shown("/../../etc"), "/etc");
         for wrong in ["s3:bucket", "s3:///key", "file:relative", "a\0b", ""] {
             assert!(Location::parse(wrong).is_err(), "{wrong:?}");

@@ -37,9 +37,8 @@ pub struct Stores {
 
 impl Stores {
     pub fn new(common: &Common) -> Result<Self> {
-        let map = |(from, to): &(String, String)| {
-            Ok((Location::parse(from)?, Location::parse(to)?))
-        };
+        let map =
+            |(from, to): &(String, String)| Ok((Location::parse(from)?, Location::parse(to)?));
         Ok(Self {
             options: common.options.clone().into(),
             maps: common.maps.iter().map(map).collect::<Result<_>>()?,

@@ -15,7 +15,8 @@ const PREFIXES: [&str; 3] = ["aws_", "google_", "azure_"];
 pub fn open(root: &str, given: &[(String, String)]) -> Result<Arc<dyn ObjectStore>> {
     // Fails where it is installed already: by the store before this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let url = reqwest::Url::parse(root).map_err(|cause| Failure::unable(format!("{root}: {cause}")))?;
+    let url =
+        reqwest::Url::parse(root).map_err(|cause| Failure::unable(format!("{root}: {cause}")))?;
     let environment = std::env::vars().map(|(key, value)| (key.to_ascii_lowercase(), value));
     let known = environment.filter(|(key, _)| PREFIXES.iter().any(|begin| key.starts_with(begin)));
     let options = known.chain(given.iter().cloned());

@@ -69,10 +69,19 @@ pub struct SubtaskState {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stream {
     /// In `_metadata` itself, at that place of it.
-    Inline { name: String, bytes: Range<usize> },
-    File { path: String, size: i64 },
+    Inline {
+        name: String,
+        bytes: Range<usize>,
+    },
+    File {
+        path: String,
+        size: i64,
+    },
     /// Beside `_metadata`.
-    Relative { path: String, size: i64 },
+    Relative {
+        path: String,
+        size: i64,
+    },
     /// A part of a file, of Flink's file merging.
     Segment(Box<Segment>),
     EmptySegment,
@@ -114,7 +123,10 @@ impl fmt::Display for KeyGroupRange {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Keyed {
     /// All key groups in one stream: the hashmap backend, raw keyed state, canonical savepoints.
-    KeyGroups { savepoint: bool, groups: KeyGroups },
+    KeyGroups {
+        savepoint: bool,
+        groups: KeyGroups,
+    },
     Incremental(Box<Incremental>),
     Changelog(Box<Changelog>),
     InMemoryChangelog(Box<InMemoryChangelog>),

@@ -1,7 +1,5 @@
 //! Reads handles to keyed state, of all backends and of the changelog.
-use super::handles::{
-    Changelog, ChangelogFiles, InMemoryChangelog, Incremental, Keyed, LocalFile,
-};
+use super::handles::{Changelog, ChangelogFiles, InMemoryChangelog, Incremental, Keyed, LocalFile};
 use super::input::Input;
 use super::stream;
 use crate::malformed::Within;

@@ -15,9 +15,11 @@ fn range() -> impl Strategy<Value = KeyGroupRange> {
 }
 
 fn segment() -> impl Strategy<Value = Stream> {
-    (name(), size(), size(), any::<bool>(), name()).prop_map(|(path, start, size, shared, logical_id)| {
-        Stream::Segment(Box::new(Segment { path, start, size, shared, logical_id }))
-    })
+    (name(), size(), size(), any::<bool>(), name()).prop_map(
+        |(path, start, size, shared, logical_id)| {
+            Stream::Segment(Box::new(Segment { path, start, size, shared, logical_id }))
+        },
+    )
 }
 
 fn stream() -> impl Strategy<Value = Stream> {
@@ -67,10 +69,12 @@ fn flat_keyed() -> impl Strategy<Value = Keyed> {
     prop_oneof![
         incremental(),
         changelog_files(),
-        (range(), any::<bool>(), prop::option::of(stream())).prop_map(|(range, savepoint, stream)| {
-            let offsets = (0..i64::from(range.count)).collect();
-            Keyed::KeyGroups { savepoint, groups: KeyGroups { range, offsets, stream } }
-        }),
+        (range(), any::<bool>(), prop::option::of(stream())).prop_map(
+            |(range, savepoint, stream)| {
+                let offsets = (0..i64::from(range.count)).collect();
+                Keyed::KeyGroups { savepoint, groups: KeyGroups { range, offsets, stream } }
+            }
+        ),
         (range(), 0..50_i64, 1_usize..4).prop_map(|(range, size, changes)| {
             Keyed::InMemoryChangelog(Box::new(InMemoryChangelog { range, size, changes }))
         }),
@@ -113,8 +117,8 @@ prop_compose! {
 
 fn channels() -> impl Strategy<Value = Vec<Channel>> {
     let channel = (0..9, prop::option::of((0..9, 0..9)), size(), prop::option::of(stream()));
-    let channel = channel
-        .prop_map(|(subtask, place, size, stream)| Channel { subtask, place, size, stream });
+    let channel =
+        channel.prop_map(|(subtask, place, size, stream)| Channel { subtask, place, size, stream });
     prop::collection::vec(channel, 0..3)
 }
 

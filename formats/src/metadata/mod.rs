@@ -35,7 +35,11 @@ impl Metadata {
         let mut input = Input::new(bytes);
         let magic = input.i32("magic")?;
         if magic as u32 != MAGIC {
-            return Err(Malformed::new(0, "magic", format!("{magic:08x}, so no _metadata of Flink")));
+            return Err(Malformed::new(
+                0,
+                "magic",
+                format!("{magic:08x}, so no _metadata of Flink"),
+            ));
         }
         let version = version(&mut input)?;
         let at = input.at();
@@ -68,7 +72,9 @@ fn version(input: &mut Input<'_>) -> Result<u32> {
     let version = input.i32("version")?;
     match u32::try_from(version) {
         Ok(known @ OLDEST..=NEWEST) => Ok(known),
-        Ok(1) => Err(input.wrong(at, "version", "1, of Flink 1.2, which Flink 2 cannot read either")),
+        Ok(1) => {
+            Err(input.wrong(at, "version", "1, of Flink 1.2, which Flink 2 cannot read either"))
+        }
         _ => {
             let text = format!("{version}, but this reads {OLDEST} to {NEWEST}");
             Err(input.wrong(at, "version", text))

@@ -30,7 +30,15 @@ pub fn read(input: &mut Input<'_>, version: u32) -> Result<Operator> {
         None
     };
     let subtasks = subtasks(input, version)?;
-    Ok(Operator { name, uid, id: OperatorId(id), parallelism, max_parallelism, coordinator, subtasks })
+    Ok(Operator {
+        name,
+        uid,
+        id: OperatorId(id),
+        parallelism,
+        max_parallelism,
+        coordinator,
+        subtasks,
+    })
 }
 
 fn coordinator(input: &mut Input<'_>) -> Result<Option<Stream>> {

@@ -46,7 +46,8 @@ const DEEPEST: u32 = 24;
 
 /// `at` is where `bytes` begin in the whole.
 pub fn read(bytes: &[u8], at: usize) -> Result<SnapshotKind> {
-    let mut walk = Walk { input: Input::new(bytes), classes: Vec::new(), known: Vec::new(), said: Vec::new() };
+    let mut walk =
+        Walk { input: Input::new(bytes), classes: Vec::new(), known: Vec::new(), said: Vec::new() };
     let result = walk.whole();
     let said = |text: &str| walk.said.iter().any(|said| said.ends_with(text));
     result.map_err(|mut error| {

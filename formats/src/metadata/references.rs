@@ -155,10 +155,12 @@ fn of_keyed<'m>(keyed: &'m Keyed, raw: bool, found: &mut impl FnMut(Found<'m>)) 
             if let Some(meta) = &handle.meta {
                 found(Found { database, ..new(Role::KeyedMeta, handle.range, meta) });
             }
-            let files = [(Role::KeyedShared, &handle.shared), (Role::KeyedPrivate, &handle.private)];
-            for (role, file) in files.into_iter().flat_map(|(role, files)| {
-                files.iter().map(move |file| (role, file))
-            }) {
+            let files =
+                [(Role::KeyedShared, &handle.shared), (Role::KeyedPrivate, &handle.private)];
+            for (role, file) in files
+                .into_iter()
+                .flat_map(|(role, files)| files.iter().map(move |file| (role, file)))
+            {
                 let name = Some(file.name.as_str());
                 found(Found { database, name, ..new(role, handle.range, &file.stream) });
             }

@@ -1,7 +1,5 @@
 //! Sizes as Flink counts them: `getStateSize` (full) and `getCheckpointedSize` (new in this checkpoint).
-use super::handles::{
-    Channel, Keyed, Metadata, Operator, OperatorState, Stream, SubtaskState,
-};
+use super::handles::{Channel, Keyed, Metadata, Operator, OperatorState, Stream, SubtaskState};
 
 /// What Flink calls full size and checkpointed size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,7 +92,8 @@ impl Keyed {
             }
             Self::Incremental(handle) => {
                 let files = handle.shared.iter().chain(&handle.private).map(|file| &file.stream);
-                let full = handle.meta.iter().chain(files).map(|s| Sizes::both(s.size())).sum::<Sizes>();
+                let full =
+                    handle.meta.iter().chain(files).map(|s| Sizes::both(s.size())).sum::<Sizes>();
                 Sizes::of(full.full, handle.checkpointed_size.unwrap_or(full.full))
             }
             Self::Changelog(handle) => {

@@ -47,7 +47,13 @@ fn nested(input: &mut Input<'_>, depth: u32) -> Result<Option<Stream>> {
             Stream::KeyGroups(Box::new(key_groups(input, depth + 1)?))
         }
         code::KEY_GROUPS => return Err(input.wrong(at, "handle type", "3, nested too deeply")),
-        _ => return Err(input.wrong(at, "handle type", format!("{code}, which is none of a stream"))),
+        _ => {
+            return Err(input.wrong(
+                at,
+                "handle type",
+                format!("{code}, which is none of a stream"),
+            ))
+        }
     };
     Ok(Some(stream))
 }

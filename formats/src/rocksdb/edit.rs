@@ -119,8 +119,7 @@ impl Edit {
             match tag {
                 field::EPOCH => {
                     let text = "of no number";
-                    file.epoch =
-                        value.number("epoch").map_err(|_| bytes.wrong("epoch", text))?;
+                    file.epoch = value.number("epoch").map_err(|_| bytes.wrong("epoch", text))?;
                 }
                 field::OLDEST_BLOB_FILE => self.unusable = Some("blob files"),
                 field::TIMESTAMPS_PERSISTED => self.unusable = Some("user-defined timestamps"),

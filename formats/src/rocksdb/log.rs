@@ -68,8 +68,8 @@ pub fn records(log: &[u8]) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     let mut open: Option<Record> = None;
     let mut at = 0;
-    while let Some(next) = fragment(log, at)
-        .map_err(|at| Malformed::new(at, "record", "it is damaged or cut off"))?
+    while let Some(next) =
+        fragment(log, at).map_err(|at| Malformed::new(at, "record", "it is damaged or cut off"))?
     {
         if unmask(next.stored) != crc32c(next.covered) {
             return Err(Malformed::new(next.at, "record", "a checksum does not match"));
@@ -93,6 +93,37 @@ pub fn records(log: &[u8]) -> Result<Vec<Record>> {
         None => Ok(records),
         Some(open) => Err(Malformed::new(open.at, "record", "the last record is cut off")),
     }
+}
+
+/// A log file of these records, for tests.
+#[must_use]
+pub fn write<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut log = Vec::new();
+    for record in records {
+        let mut rest = record;
+        let mut first = true;
+        while first || !rest.is_empty() {
+            let mut left = BLOCK - log.len() % BLOCK;
+            if left < HEADER {
+                log.resize(log.len() + left, 0);
+                left = BLOCK;
+            }
+            let (now, later) = rest.split_at(rest.len().min(left - HEADER));
+            let kind = match (first, later.is_empty()) {
+                (true, true) => FULL,
+                (true, false) => FIRST,
+                (false, false) => MIDDLE,
+                (false, true) => LAST,
+            };
+            let covered = [&[kind], now].concat();
+            let masked = crc32c(&covered).rotate_right(15).wrapping_add(0xa282_ead8);
+            log.extend_from_slice(&masked.to_le_bytes());
+            log.extend_from_slice(&(now.len() as u16).to_le_bytes());
+            log.extend_from_slice(&covered);
+            (first, rest) = (false, later);
+        }
+    }
+    log
 }
 
 /// RocksDB stores checksums rotated and shifted, so that a checksum of checksums still says something.

@@ -62,3 +62,10 @@ fn what_is_damaged_is_refused() {
     assert!(records(&cut).expect_err("cut off").what.contains("cut off"));
     assert!(records(&written(&[(LAST, b"two")])).is_err());
 }
+
+#[test]
+fn what_is_written_over_blocks_is_read() {
+    let sizes = [0, 1, BLOCK - HEADER - 3, 3 * BLOCK, BLOCK, 7];
+    let written: Vec<Vec<u8>> = sizes.iter().map(|size| vec![9; *size]).collect();
+    assert_eq!(payloads(&write(written.iter().map(Vec::as_slice))), written);
+}

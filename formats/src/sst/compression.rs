@@ -11,6 +11,8 @@ pub fn decompress(kind: u8, bytes: &[u8], limit: usize) -> Result<Vec<u8>, Strin
         1 => {
             let size = snap::raw::decompress_len(bytes).map_err(|cause| broken(&cause))?;
             within(size as u64, limit)?;
+            // No element of Snappy's grows by more than this.
+            within(size as u64, bytes.len().saturating_mul(32))?;
             snap::raw::Decoder::new().decompress_vec(bytes).map_err(|cause| broken(&cause))
         }
         2 => {

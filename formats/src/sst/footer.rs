@@ -38,8 +38,16 @@ impl Footer {
         magic.copy_from_slice(&footer[45..]);
         match u64::from_le_bytes(magic) {
             MAGIC => {}
-            PLAIN => return Err(wrong(start + 45, "magic", "a plain table, which this reads not".into())),
-            other => return Err(wrong(start + 45, "magic", format!("{other:016x}, so no table file"))),
+            PLAIN => {
+                return Err(wrong(
+                    start + 45,
+                    "magic",
+                    "a plain table, which this reads not".into(),
+                ))
+            }
+            other => {
+                return Err(wrong(start + 45, "magic", format!("{other:016x}, so no table file")))
+            }
         }
         let version = u32_at(footer, 41);
         if !(2..=7).contains(&version) {

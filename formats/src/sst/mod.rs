@@ -18,7 +18,7 @@ use block::Handle;
 /// As much of a file is asked for at once, except where a single block is larger.
 const WINDOW: u64 = 4 << 20;
 /// An index or properties this large no file has: damage.
-const LARGEST_DECOMPRESSED: usize = 256 << 20;
+const LARGEST_DECOMPRESSED: usize = 64 << 20;
 
 /// What was found in a file whose blocks are all in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,11 @@ struct File<'r, E> {
 
 impl<E: From<Malformed>> File<'_, E> {
     /// A block as it was before it was compressed, and where it lies.
-    fn contents(&mut self, handle: Handle, field: &str) -> std::result::Result<(Vec<u8>, usize), E> {
+    fn contents(
+        &mut self,
+        handle: Handle,
+        field: &str,
+    ) -> std::result::Result<(Vec<u8>, usize), E> {
         let length = handle.within(&self.footer, field)?;
         let raw = (self.read)(handle.offset, length)?;
         block::check(&raw, handle, &self.footer, field)?;
