@@ -1,4 +1,7 @@
 //! The command line. What the commands do is in `commands/`.
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -52,11 +55,21 @@ pub enum Command {
     #[command(after_help = "Example: ferrostate files /checkpoints/4a1b... --of \
                             0b9d1a3e-6d1f-4a53-9f0e-3f4f0f2f9f61")]
     Files(Files),
+    /// What was uploaded anew between two checkpoints, and why
+    #[command(after_help = "Example: ferrostate diff /checkpoints/4a1b.../chk-811 \
+                            /checkpoints/4a1b.../chk-812")]
+    Diff(Diff),
     /// Whether a checkpoint is whole: exit code 0, or 2, 3, 4
     #[command(
         after_help = "Example: ferrostate verify --deep /savepoints/savepoint-4a1b2c-0d1e2f"
     )]
     Verify(Verify),
+    /// Files that no checkpoint refers to: what failed uploads and crashes left
+    #[command(
+        after_help = "Example: ferrostate orphans s3://bucket/checkpoints/4a1b... --savepoint \
+                            s3://bucket/savepoints/savepoint-4a1b2c-0d1e2f"
+    )]
+    Orphans(Orphans),
     /// A script for the shell that completes commands and options
     #[command(after_help = "Example: ferrostate completions bash > \
                             /etc/bash_completion.d/ferrostate")]
@@ -85,12 +98,71 @@ pub struct Files {
 }
 
 #[derive(Debug, Args)]
+pub struct Diff {
+    /// The earlier checkpoint or savepoint
+    pub from: String,
+    /// The later one
+    pub to: String,
+    /// Rows of each table; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+}
+
+#[derive(Debug, Args)]
 pub struct Verify {
     /// A checkpoint, savepoint or job's checkpoint directory
     pub path: String,
     /// Read the files too: checksums of all blocks, CURRENT and MANIFEST
     #[arg(long)]
     pub deep: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Orphans {
+    /// A job's checkpoint directory
+    pub job: String,
+    /// A savepoint or checkpoint elsewhere whose files are in use too; may be given again
+    #[arg(long, value_name = "PATH")]
+    pub savepoint: Vec<String>,
+    /// The checkpoint directory of another job that may refer to this one's files; may be given
+    /// again. The directories beside this one are read anyway
+    #[arg(long, value_name = "DIR")]
+    pub also: Vec<String>,
+    /// Spare files younger than this, as in 24h, 90m or 7d
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = duration)]
+    pub min_age: Duration,
+    /// A checkpoint in flight is not older than this (execution.checkpointing.timeout)
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub checkpoint_timeout: Duration,
+    /// The job does not run and will not go on: nothing is in flight
+    #[arg(long)]
+    pub stopped: bool,
+    /// What a GiB costs in a month, to say what the orphans do
+    #[arg(long, value_name = "PRICE", default_value_t = 0.023)]
+    pub price: f64,
+    /// Delete them; asks before it does
+    #[arg(long)]
+    pub delete: bool,
+    /// With --delete: do not ask
+    #[arg(long, requires = "delete")]
+    pub yes: bool,
+    /// With --delete: where every path is written down before and after [default: ferrostate-orphans-<time>.jsonl]
+    #[arg(long, value_name = "FILE", requires = "delete")]
+    pub journal: Option<PathBuf>,
+}
+
+/// A number and s, m, h or d.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.len() - text.chars().last().map_or(0, char::len_utf8));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err("a number and s, m, h or d".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "a number and s, m, h or d".to_owned())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too long".to_owned())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -23,6 +23,8 @@ pub struct Table {
     pub first: Vec<u8>,
     pub last: Vec<u8>,
     pub size: u64,
+    pub smallest_seqno: u64,
+    pub largest_seqno: u64,
 }
 
 /// What is known of a database.
@@ -102,6 +104,8 @@ impl Database {
                     first: file.first_key().to_vec(),
                     last: file.last_key().to_vec(),
                     size: file.size,
+                    smallest_seqno: file.smallest_seqno,
+                    largest_seqno: file.largest_seqno,
                 };
                 self.tables.insert(file.name(), table);
             }

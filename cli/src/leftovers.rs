@@ -69,7 +69,9 @@ pub fn decide(job: &Location, entries: Vec<Entry>, in_use: &InUse, rules: &Rules
             None => decision.leftovers.push(entry),
         }
     }
-    decision.leftovers.sort_by(|a, b| a.modified.cmp(&b.modified).then(a.location.cmp(&b.location)));
+    decision
+        .leftovers
+        .sort_by(|a, b| a.modified.cmp(&b.modified).then(a.location.cmp(&b.location)));
     decision
 }
 
@@ -83,9 +85,8 @@ fn spared(job: &Location, entry: &Entry, in_use: &InUse, rules: &Rules) -> Optio
     let checkpoint = directory.strip_prefix("chk-").and_then(|id| id.parse::<u64>().ok());
     let known = directory == "shared" || directory == "taskowned" || checkpoint.is_some();
     // A clock ahead of ours makes a file look younger, never older.
-    let older = |age: Duration| {
-        rules.now.duration_since(entry.modified).is_ok_and(|its| its >= age)
-    };
+    let older =
+        |age: Duration| rules.now.duration_since(entry.modified).is_ok_and(|its| its >= age);
     if !known || !below.contains('/') {
         return Some(Spared::Unknown);
     }

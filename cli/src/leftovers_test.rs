@@ -42,7 +42,8 @@ fn old_files_that_nothing_refers_to_are_leftovers() {
 fn what_is_referred_to_is_used() {
     let mut in_use = in_use();
     in_use.files.insert(job().join("shared/x"));
-    let decision = decide(&job(), vec![entry("shared/x", 1), entry("chk-7/_metadata", 1)], &in_use, &rules());
+    let decision =
+        decide(&job(), vec![entry("shared/x", 1), entry("chk-7/_metadata", 1)], &in_use, &rules());
     assert_eq!((decision.leftovers.len(), decision.used), (0, (2, 20)));
 }
 

@@ -1,10 +1,14 @@
 //! `ferrostate`: what Flink's checkpoints consist of, without Flink. One file a command in `commands/`;
 //! bytes are read by `ferrostate-formats`, stores by `store/`.
 mod args;
+mod changes;
 mod commands;
 mod databases;
 mod deep;
 mod failure;
+mod in_use;
+mod journal;
+mod leftovers;
 mod progress;
 mod render;
 mod sizes;
@@ -55,6 +59,8 @@ async fn run(line: &CommandLine) -> Result<(String, u8)> {
         Command::Show(args) => commands::show::run(&stores, args, common).await?,
         Command::Files(args) => commands::files::run(&stores, args, common).await?,
         Command::Verify(args) => return commands::verify::run(&stores, args, common).await,
+        Command::Diff(args) => commands::diff::run(&stores, args, common).await?,
+        Command::Orphans(args) => return commands::orphans::run(&stores, args, common).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut CommandLine::command(), "ferrostate", &mut script);

@@ -67,6 +67,19 @@ fn files() {
 }
 
 #[test]
+fn diff() {
+    let fixtures = fixtures().canonicalize().expect("there");
+    for kind in
+        ["ferrostate", "hashmap", "rocksdb-changelog", "rocksdb-full", "rocksdb-incremental"]
+    {
+        let pair = snapshots(&fixtures.join(kind));
+        let (out, _, code) = run(tool(&fixtures).arg("diff").args(&pair));
+        assert_eq!(code, 0);
+        compare(&format!("diff-{kind}.txt"), &out);
+    }
+}
+
+#[test]
 fn who_uses_a_file() {
     let fixtures = fixtures().canonicalize().expect("there");
     let snapshot = latest(&fixtures, "rocksdb-incremental");

@@ -93,3 +93,23 @@ fn verify() {
     let missing = json(tool(Path::new("/nowhere")).arg("verify").arg(&latest));
     compare("verify", &[whole, missing], &["incomplete[]"]);
 }
+
+#[test]
+fn diff() {
+    let fixtures = fixtures();
+    let diff = |kind: &str| json(tool(&fixtures).arg("diff").args(snapshots(&fixtures.join(kind))));
+    compare("diff", &["rocksdb-incremental", "hashmap"].map(diff), &["notes[]"]);
+}
+
+#[test]
+fn orphans() {
+    let (root, job) = common::copied("rocksdb-incremental");
+    let job = latest(&job, "").parent().expect("a job").to_owned();
+    for name in ["shared/left", "notes"] {
+        std::fs::write(job.join(name), b"left").expect("written");
+    }
+    let mut command = tool(root.path());
+    command.arg("orphans").arg(&job).args(["--min-age", "0s", "--stopped", "--delete", "--yes"]);
+    let deleted = json(command.arg("--journal").arg(root.path().join("journal")));
+    compare("orphans", &[deleted], &["deleted.failed[]"]);
+}

@@ -1,4 +1,6 @@
 //! One file a command: what it reads, what it says.
+pub mod diff;
 pub mod files;
+pub mod orphans;
 pub mod show;
 pub mod verify;

@@ -33,14 +33,13 @@ pub async fn read_range(location: &Location, offset: u64, length: u64) -> Result
 }
 
 pub async fn size(location: &Location) -> Result<Option<u64>> {
-    blocking(location, |path| match fs::metadata(path) {
-        Ok(metadata) => Ok(metadata.is_file().then_some(metadata.len())),
-        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(cause) => Err(cause),
-    })
-    .await
+    let metadata = blocking(location, |path| there(fs::metadata(path))).await?;
+    Ok(metadata.filter(fs::Metadata::is_file).map(|metadata| metadata.len()))
+}
+
+pub async fn modified(location: &Location) -> Result<Option<SystemTime>> {
+    blocking(location, |path| there(fs::metadata(path).and_then(|metadata| metadata.modified())))
+        .await
 }
 
 pub async fn directories(directory: &Location) -> Result<Vec<String>> {
@@ -80,6 +79,15 @@ pub async fn list(directory: &Location) -> Result<Vec<Entry>> {
     .await
 }
 
+pub async fn delete(location: &Location) -> Result<()> {
+    blocking(location, |path| there(fs::remove_file(path)).map(drop)).await
+}
+
+/// One that is not empty stays.
+pub async fn delete_empty(directory: &Location) {
+    let _ = blocking(directory, |path| fs::remove_dir(path)).await;
+}
+
 fn entries(path: &Path) -> io::Result<Vec<fs::DirEntry>> {
     there(fs::read_dir(path))?.into_iter().flatten().collect()
 }
@@ -87,7 +95,9 @@ fn entries(path: &Path) -> io::Result<Vec<fs::DirEntry>> {
 fn there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(cause) => Err(cause),
     }
 }

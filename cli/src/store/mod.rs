@@ -88,6 +88,15 @@ impl Stores {
         }
     }
 
+    /// When it was written. None: there is no such object.
+    pub async fn modified(&self, location: &Location) -> Result<Option<SystemTime>> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.object(location)? {
+            None => local::modified(location).await,
+            Some(store) => object::modified(&*store, location).await,
+        }
+    }
+
     /// Names of the directories right below.
     pub async fn directories(&self, directory: &Location) -> Result<Vec<String>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
@@ -103,6 +112,22 @@ impl Stores {
         match self.object(directory)? {
             None => local::list(directory).await,
             Some(store) => object::list(&*store, directory).await,
+        }
+    }
+
+    /// Deletes an object; one that is gone already is a success.
+    pub async fn delete(&self, location: &Location) -> Result<()> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.object(location)? {
+            None => local::delete(location).await,
+            Some(store) => object::delete(&*store, location).await,
+        }
+    }
+
+    /// Removes a local directory that has nothing in it; object stores have none.
+    pub async fn delete_empty(&self, directory: &Location) {
+        if directory.is_local() {
+            local::delete_empty(directory).await;
         }
     }
 

@@ -51,12 +51,23 @@ pub async fn read_range(
     store.get_range(&key(location)?, range).await.map_err(|cause| failed(location, &cause))
 }
 
-pub async fn size(store: &dyn ObjectStore, location: &Location) -> Result<Option<u64>> {
+async fn head(
+    store: &dyn ObjectStore,
+    location: &Location,
+) -> Result<Option<object_store::ObjectMeta>> {
     match store.head(&key(location)?).await {
-        Ok(object) => Ok(Some(object.size)),
+        Ok(object) => Ok(Some(object)),
         Err(Error::NotFound { .. }) => Ok(None),
         Err(cause) => Err(failed(location, &cause)),
     }
+}
+
+pub async fn size(store: &dyn ObjectStore, location: &Location) -> Result<Option<u64>> {
+    Ok(head(store, location).await?.map(|object| object.size))
+}
+
+pub async fn modified(store: &dyn ObjectStore, location: &Location) -> Result<Option<SystemTime>> {
+    Ok(head(store, location).await?.map(|object| object.last_modified.into()))
 }
 
 pub async fn directories(store: &dyn ObjectStore, directory: &Location) -> Result<Vec<String>> {
@@ -75,4 +86,11 @@ pub async fn list(store: &dyn ObjectStore, directory: &Location) -> Result<Vec<E
     };
     let listed = store.list(Some(&key(directory)?)).map_ok(entry).try_collect().await;
     listed.map_err(|cause| failed(directory, &cause))
+}
+
+pub async fn delete(store: &dyn ObjectStore, location: &Location) -> Result<()> {
+    match store.delete(&key(location)?).await {
+        Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+        Err(cause) => Err(failed(location, &cause)),
+    }
 }
