@@ -1,5 +1,6 @@
-//! Which uploaded files the next checkpoint may reuse: Flink's rules for incremental checkpoints
-//! (flink-compatibility.md D6, D10). Never deletes anything: files belong to the JobManager.
+//! Which uploaded files the next snapshot may refer to, by Flink's rules for incremental checkpoints
+//! (flink-compatibility.md D6, D10), and which it may copy from. Never deletes anything: files belong to
+//! the JobManager.
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +30,8 @@ pub struct SharedFile {
 pub struct Ledger {
     recorded: BTreeMap<i64, Vec<SharedFile>>,
     last_completed: i64,
+    /// Files of the snapshot restored from that only it may refer to.
+    lent: Vec<SharedFile>,
     /// Bases of the checkpoints that are on their way, by the order of freezing.
     in_flight: BTreeMap<u64, Arc<Base>>,
     next_freeze: u64,
@@ -38,6 +41,8 @@ pub struct Ledger {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Base {
     files: HashMap<String, SharedFile>,
+    /// Objects with the bytes of a local file, the youngest of each. Any of them may go at any time.
+    copies: HashMap<String, SharedFile>,
 }
 
 impl Ledger {
@@ -46,6 +51,7 @@ impl Ledger {
         Self {
             recorded: BTreeMap::new(),
             last_completed: -1,
+            lent: Vec::new(),
             in_flight: BTreeMap::new(),
             next_freeze: 0,
         }
@@ -62,11 +68,17 @@ impl Ledger {
         self.last_completed = checkpoint;
     }
 
+    /// Files of the snapshot restored from that are private to it: to be copied, never referred to.
+    pub fn lend(&mut self, files: Vec<SharedFile>) {
+        self.lent = files;
+    }
+
     /// An id never recorded is a savepoint's (FLINK-23949), an older one is late: both change nothing.
     pub fn confirm(&mut self, checkpoint: i64) {
         if checkpoint > self.last_completed && self.recorded.contains_key(&checkpoint) {
             self.recorded = self.recorded.split_off(&checkpoint);
             self.last_completed = checkpoint;
+            self.lent.clear();
         }
     }
 
@@ -79,8 +91,12 @@ impl Ledger {
     /// that one first and delete the older copy.
     #[must_use]
     pub fn base(&self) -> Base {
+        Base { files: self.reusable(), copies: self.copies() }
+    }
+
+    fn reusable(&self) -> HashMap<String, SharedFile> {
         let Some(confirmed) = self.recorded.get(&self.last_completed) else {
-            return Base::default();
+            return HashMap::new();
         };
         let mut files: HashMap<_, _> =
             confirmed.iter().map(|file| (file.local_name.clone(), file.clone())).collect();
@@ -89,7 +105,15 @@ impl Ledger {
             files.remove(&file.local_name);
         }
         files.retain(|name, _| self.in_flight.values().all(|base| base.get(name).is_some()));
-        Base { files }
+        files
+    }
+
+    /// Of unconfirmed checkpoints too: an object that is gone is uploaded instead. Not out of a file
+    /// that others are in as well.
+    fn copies(&self) -> HashMap<String, SharedFile> {
+        let all = self.lent.iter().chain(self.recorded.values().flatten());
+        let whole = all.filter(|file| !file.merged);
+        whole.map(|file| (file.local_name.clone(), file.clone())).collect()
     }
 
     /// `base`, held as that of a checkpoint on its way until `thaw`.
@@ -108,7 +132,7 @@ impl Ledger {
         }
     }
 
-    /// That checkpoint is recorded, or will never be.
+    /// That snapshot is recorded, or will never be.
     pub fn thaw(&mut self, frozen: u64) {
         self.in_flight.remove(&frozen);
     }
@@ -125,6 +149,12 @@ impl Base {
     #[must_use]
     pub fn get(&self, local_name: &str) -> Option<&SharedFile> {
         self.files.get(local_name)
+    }
+
+    /// An object with the bytes of a local file, if it is still there.
+    #[must_use]
+    pub fn copy_of(&self, local_name: &str) -> Option<&SharedFile> {
+        self.copies.get(local_name)
     }
 
     #[must_use]
@@ -161,6 +191,11 @@ impl FrozenBase {
     /// See `Ledger::reuses_nothing`.
     pub fn reuses_nothing(&self) {
         self.ledger.lock().reuses_nothing(self.number);
+    }
+
+    /// Nobody will ever refer to this snapshot's files: others need not wait for what it uploads.
+    pub fn concerns_nobody(&self) {
+        self.ledger.lock().thaw(self.number);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 
-use super::super::plan::{plan, Action, LiveFile};
+use super::super::plan::{plan, Action, LiveFile, Sharing};
 use super::*;
 
 fn file(name: &str, id: &str, origin: Origin) -> SharedFile {
@@ -121,6 +121,54 @@ fn what_a_checkpoint_on_its_way_may_upload_again_is_not_reused() {
     assert!(ledger.lock().base().is_empty());
     drop(incremental);
     assert_eq!(reusable(&ledger.lock()), map(&[("a", "x"), ("b", "y")]));
+}
+
+fn copied(ledger: &Ledger, name: &str) -> Option<String> {
+    ledger.base().copy_of(name).map(|file| file.physical_id.clone())
+}
+
+#[test]
+fn copies_are_made_of_the_youngest_object_whether_confirmed_or_not() {
+    let mut ledger = Ledger::new();
+    ledger.restore(1, vec![uploaded("a", "x"), uploaded("b", "y")]);
+    assert_eq!(copied(&ledger, "a").as_deref(), Some("x"));
+    ledger.record(2, vec![uploaded("a", "own")]);
+    assert_eq!(copied(&ledger, "a").as_deref(), Some("own"));
+    assert_eq!(copied(&ledger, "b").as_deref(), Some("y"));
+    ledger.abort(2);
+    assert_eq!(copied(&ledger, "a").as_deref(), Some("x"));
+}
+
+#[test]
+fn nothing_is_copied_out_of_a_merged_file() {
+    let mut ledger = Ledger::new();
+    ledger.restore(1, vec![SharedFile { merged: true, ..uploaded("a", "x") }]);
+    assert_eq!((copied(&ledger, "a"), reusable(&ledger).len()), (None, 1));
+}
+
+#[test]
+fn lent_files_are_copied_until_a_checkpoint_is_confirmed_and_never_referred_to() {
+    let mut ledger = Ledger::new();
+    ledger.restore(1, Vec::new());
+    ledger.lend(vec![uploaded("a", "theirs")]);
+    assert_eq!(copied(&ledger, "a").as_deref(), Some("theirs"));
+    assert!(reusable(&ledger).is_empty());
+    ledger.record(2, vec![uploaded("b", "own")]);
+    assert_eq!(copied(&ledger, "a").as_deref(), Some("theirs"));
+    ledger.confirm(2);
+    assert_eq!(copied(&ledger, "a"), None);
+}
+
+#[test]
+fn a_savepoint_on_its_way_holds_nobody_up() {
+    let ledger = Arc::new(SharedLedger::default());
+    ledger.lock().restore(1, vec![uploaded("a", "x")]);
+    let savepoint = FrozenBase::freeze(Arc::clone(&ledger));
+    savepoint.concerns_nobody();
+    ledger.lock().record(2, vec![uploaded("b", "y")]);
+    ledger.lock().confirm(2);
+    assert_eq!(reusable(&ledger.lock()), map(&[("b", "y")]));
+    assert!(savepoint.base().copy_of("a").is_some(), "it still knows what it may copy");
 }
 
 // ---- Flink's rules over a log of events ----
@@ -340,15 +388,19 @@ impl Task {
     fn end(&mut self, which: usize) -> (i64, Vec<SharedFile>) {
         let Running { id, live, full, base } = self.running.remove(which);
         let live = live.iter().map(|n| LiveFile { local_name: format!("{n}.sst"), size: 1 });
-        let nothing = Base::default();
-        let planned = plan(live.collect(), if full { &nothing } else { base.base() });
+        let sharing = if full { Sharing::Own } else { Sharing::Refer };
+        let planned = plan(live.collect(), base.base(), sharing);
         let files: Vec<_> = planned
             .into_iter()
             .map(|planned| match planned.action {
-                Action::Upload => {
+                Action::Reuse { physical_id, .. } => placeholder(&planned.local_name, &physical_id),
+                new => {
+                    if let Action::Copy { source } = new {
+                        let same = format!("{} of ", planned.local_name);
+                        assert!(source.starts_with(&same), "{source} is not {same}");
+                    }
                     uploaded(&planned.local_name, &format!("{} of {id}", planned.local_name))
                 }
-                Action::Reuse { physical_id, .. } => placeholder(&planned.local_name, &physical_id),
             })
             .collect();
         self.ledger.lock().record(id, files.clone());

@@ -39,7 +39,7 @@ fn reuses_confirmed_ssts_and_uploads_the_rest_largest_first() {
         ("000005.log", 0),
         ("000006.log", 5),
     ];
-    let planned = plan(live(&files), &base);
+    let planned = plan(live(&files), &base, Sharing::Refer);
     assert_eq!(
         summary(&planned),
         [
@@ -57,7 +57,7 @@ fn reuses_confirmed_ssts_and_uploads_the_rest_largest_first() {
 #[test]
 fn keeps_whether_a_file_was_merged() {
     let base = confirmed(&[("merged.sst", 10)]);
-    let planned = plan(live(&[("merged.sst", 10)]), &base);
+    let planned = plan(live(&[("merged.sst", 10)]), &base, Sharing::Refer);
     let reuse = Action::Reuse { physical_id: "id of merged.sst".into(), merged: true };
     assert_eq!(planned[0].action, reuse);
 }
@@ -65,12 +65,40 @@ fn keeps_whether_a_file_was_merged() {
 #[test]
 fn uploads_a_file_whose_size_is_not_the_confirmed_one() {
     let base = confirmed(&[("000001.sst", 10)]);
-    assert_eq!(plan(live(&[("000001.sst", 11)]), &base)[0].action, Action::Upload);
+    for sharing in [Sharing::Refer, Sharing::Own] {
+        let planned = plan(live(&[("000001.sst", 11)]), &base, sharing);
+        assert_eq!(planned[0].action, Action::Upload);
+    }
+}
+
+#[test]
+fn what_owns_all_its_files_copies_those_that_the_store_has_alone() {
+    let base = confirmed(&[("000001.sst", 10), ("merged.sst", 10), ("CURRENT", 16)]);
+    let files = [("000001.sst", 10), ("merged.sst", 10), ("new.sst", 10), ("CURRENT", 16)];
+    let planned = plan(live(&files), &base, Sharing::Own);
+    let copies: Vec<_> = planned.iter().filter(|file| file.action != Action::Upload).collect();
+    let copy = Action::Copy { source: "id of 000001.sst".into() };
+    assert_eq!(copies.iter().map(|file| &file.action).collect::<Vec<_>>(), [&copy]);
+}
+
+#[test]
+fn what_may_not_be_referred_to_yet_is_copied() {
+    let mut ledger = Ledger::new();
+    let file = |id: &str| SharedFile {
+        local_name: "a.sst".into(),
+        size: 1,
+        physical_id: id.into(),
+        origin: Origin::Uploaded,
+        merged: false,
+    };
+    ledger.record(1, vec![file("x")]);
+    let planned = plan(live(&[("a.sst", 1)]), &ledger.base(), Sharing::Refer);
+    assert_eq!(planned[0].action, Action::Copy { source: "x".into() });
 }
 
 #[test]
 fn nothing_live_is_nothing_planned() {
-    assert!(plan(Vec::new(), &confirmed(&[("000001.sst", 10)])).is_empty());
+    assert!(plan(Vec::new(), &confirmed(&[("000001.sst", 10)]), Sharing::Refer).is_empty());
 }
 
 fn files() -> impl Strategy<Value = BTreeMap<String, u64>> {
@@ -81,11 +109,17 @@ fn files() -> impl Strategy<Value = BTreeMap<String, u64>> {
 proptest! {
     /// Flink's rule, said once more: an SST is reused iff its name is in the confirmed map.
     #[test]
-    fn follows_the_rule_for_every_file(live_files in files(), confirmed_files in files()) {
+    fn follows_the_rule_for_every_file(
+        live_files in files(),
+        confirmed_files in files(),
+        own in any::<bool>(),
+    ) {
         let pairs = |files: &BTreeMap<String, u64>| -> Vec<(String, u64)> {
             files.iter().map(|(name, size)| (name.clone(), *size)).collect()
         };
-        let planned = plan(live(&pairs(&live_files)), &confirmed(&pairs(&confirmed_files)));
+        let sharing = if own { Sharing::Own } else { Sharing::Refer };
+        let base = confirmed(&pairs(&confirmed_files));
+        let planned = plan(live(&pairs(&live_files)), &base, sharing);
 
         let expected = live_files.iter().filter(|(name, size)| !name.ends_with(".log") || **size > 0);
         prop_assert_eq!(planned.len(), expected.count());
@@ -96,6 +130,9 @@ proptest! {
             prop_assert_eq!(file.role == Role::Sst, sst);
             let same = confirmed_files.get(&file.local_name) == Some(&file.size);
             prop_assert_eq!(file.action != Action::Upload, sst && same);
+            let refers = matches!(file.action, Action::Reuse { .. });
+            let copies = matches!(file.action, Action::Copy { .. });
+            prop_assert_eq!(refers && own || copies && !own, false);
         }
     }
 }

@@ -21,6 +21,10 @@ struct Setting {
     names: Vec<String>,
 }
 
+fn wanted(names: &[String]) -> Vec<Wanted> {
+    names.iter().map(|name| Wanted { local_name: name.clone(), copy_of: None }).collect()
+}
+
 fn setting() -> Setting {
     let (local, remote) = (tempfile::tempdir().expect("one"), tempfile::tempdir().expect("two"));
     let names: Vec<_> = (0..FILES).map(|n| format!("{n:06}.sst")).collect();
@@ -48,7 +52,12 @@ impl Setting {
 
     fn upload(&self, fault: Fault, cancel: &Cancel) -> Result<Uploaded> {
         let store = Faulty::wrap(self.store(), fault);
-        upload_to(&store, self.local.path(), &self.names, &self.uri, cancel)
+        upload_to(&store, self.local.path(), &wanted(&self.names), &self.uri, cancel)
+    }
+
+    /// Without anything that goes wrong.
+    fn plain(&self, cancel: &Cancel) -> Uploaded {
+        upload(self.local.path(), &wanted(&self.names), &self.uri, cancel).expect("uploaded")
     }
 
     fn assert_untouched(&self, what: &str) {
@@ -62,12 +71,11 @@ fn writes_every_file_under_a_name_of_its_own_in_the_order_asked() {
         let setting = setting();
         let cancel = Cancel::new();
         for round in 1..=2 {
-            let uris = upload(setting.local.path(), &setting.names, &setting.uri, &cancel)
-                .expect("uploaded")
-                .keep();
-            assert_eq!(uris.len(), FILES);
-            for (name, uri) in setting.names.iter().zip(&uris) {
-                let object = layout::local_path(uri).expect("ours");
+            let objects = setting.plain(&cancel).keep();
+            assert_eq!(objects.len(), FILES);
+            for (name, stored) in setting.names.iter().zip(&objects) {
+                assert!(!stored.duplicated);
+                let object = layout::local_path(&stored.uri).expect("ours");
                 assert_eq!(object.parent(), Some(setting.remote.path()));
                 let local = setting.local.path().join(name);
                 assert_eq!(fs::read(object).expect("there"), fs::read(local).expect("there"));
@@ -83,7 +91,7 @@ fn nothing_to_upload_is_a_success() {
         let setting = setting();
         let uploaded =
             upload(setting.local.path(), &[], &setting.uri, &Cancel::new()).expect("uploaded");
-        assert!(uploaded.uris().is_empty());
+        assert!(uploaded.objects().is_empty());
     });
 }
 
@@ -156,11 +164,10 @@ fn a29_a_cancel_ends_transfers_that_hang() {
 fn what_is_not_kept_is_deleted() {
     within(|| {
         let setting = setting();
-        let uploaded = upload(setting.local.path(), &setting.names, &setting.uri, &Cancel::new())
-            .expect("uploaded");
+        let uploaded = setting.plain(&Cancel::new());
         assert_eq!(setting.objects().len(), FILES + 1);
         // One is gone behind our back: no reason to stop (A11).
-        let gone = layout::local_path(&uploaded.uris()[3]).expect("ours");
+        let gone = layout::local_path(&uploaded.objects()[3].uri).expect("ours");
         fs::remove_file(gone).expect("deleted");
         drop(uploaded);
         setting.assert_untouched("dropped");
@@ -185,7 +192,8 @@ fn a_file_that_is_not_there_is_named() {
         let setting = setting();
         let cancel = Cancel::new();
         let names = ["absent.sst".to_string()];
-        let error = upload(setting.local.path(), &names, &setting.uri, &cancel).expect_err("file");
+        let error =
+            upload(setting.local.path(), &wanted(&names), &setting.uri, &cancel).expect_err("file");
         assert_eq!(error.kind, Kind::Missing);
         assert!(error.text.contains("absent.sst"), "{error}");
         setting.assert_untouched("missing");
@@ -198,11 +206,150 @@ fn a_directory_that_is_not_there_is_made_or_named() {
         let setting = setting();
         let cancel = Cancel::new();
         let target = format!("{}/chk-7", setting.uri);
-        let uploaded = upload(setting.local.path(), &setting.names, &target, &cancel);
-        assert_eq!(uploaded.expect("made").uris().len(), FILES);
+        let uploaded = upload(setting.local.path(), &wanted(&setting.names), &target, &cancel);
+        assert_eq!(uploaded.expect("made").objects().len(), FILES);
         // "theirs" is a file.
         let target = format!("{}/theirs/chk-7", setting.uri);
-        let error = upload(setting.local.path(), &setting.names, &target, &cancel);
+        let error = upload(setting.local.path(), &wanted(&setting.names), &target, &cancel);
         assert!(error.expect_err("not a directory").text.contains("theirs/chk-7"));
+    });
+}
+
+// ---- copies of what the store has already ----
+
+/// The same files, and where a first upload put them.
+fn copies(setting: &Setting) -> Vec<Wanted> {
+    let first = setting.plain(&Cancel::new()).keep();
+    let pairs = setting.names.iter().zip(first);
+    let wanted = |(name, stored): (&String, Stored)| Wanted {
+        local_name: name.clone(),
+        copy_of: Some(stored.uri),
+    };
+    pairs.map(wanted).collect()
+}
+
+fn copy_with(
+    setting: &Setting,
+    wanted: &[Wanted],
+    fault: Fault,
+    cancel: &Cancel,
+) -> Result<Uploaded> {
+    let store = Faulty::wrap(setting.store(), fault);
+    upload_to(&store, setting.local.path(), wanted, &setting.uri, cancel)
+}
+
+fn assert_whole(setting: &Setting, objects: &[Stored]) {
+    assert_eq!(objects.len(), FILES);
+    for (n, stored) in objects.iter().enumerate() {
+        let object = layout::local_path(&stored.uri).expect("ours");
+        assert_eq!(fs::read(object).expect("there"), vec![n as u8; 100 * n]);
+    }
+    let mut uris: Vec<_> = objects.iter().map(|stored| &stored.uri).collect();
+    uris.sort();
+    uris.dedup();
+    assert_eq!(uris.len(), FILES, "each its own");
+    assert_eq!(objects.iter().filter(|stored| stored.uri.starts_with(&setting.uri)).count(), FILES);
+}
+
+#[test]
+fn what_the_store_has_is_copied_and_each_outlives_the_other() {
+    within(|| {
+        let setting = setting();
+        let wanted = copies(&setting);
+        let copied = copy_with(&setting, &wanted, Fault::Refuse(usize::MAX), &Cancel::new());
+        let copied = copied.expect("copied").keep();
+        assert!(copied.iter().all(|stored| stored.duplicated));
+        for source in wanted.iter().filter_map(|one| one.copy_of.as_ref()) {
+            fs::remove_file(layout::local_path(source).expect("ours")).expect("deleted");
+        }
+        assert_whole(&setting, &copied);
+    });
+}
+
+/// A checkpoint's owner may delete it at any time, also while it is copied.
+#[test]
+fn sources_that_are_gone_are_uploaded_instead() {
+    within(|| {
+        let setting = setting();
+        let wanted = copies(&setting);
+        for (n, one) in wanted.iter().enumerate() {
+            let source = layout::local_path(one.copy_of.as_ref().expect("one")).expect("ours");
+            match n % 4 {
+                0 => fs::remove_file(source).expect("deleted"),
+                1 => fs::write(source, "of another size").expect("written"),
+                2 => {
+                    fs::remove_file(&source).expect("deleted");
+                    fs::create_dir(source).expect("made");
+                }
+                _ => {}
+            }
+        }
+        let before = setting.objects().len();
+        let fault = Fault::Refuse(usize::MAX);
+        let objects = copy_with(&setting, &wanted, fault, &Cancel::new()).expect("stored").keep();
+        assert_whole(&setting, &objects);
+        let duplicated: Vec<_> = objects.iter().map(|stored| stored.duplicated).collect();
+        assert_eq!(duplicated, (0..FILES).map(|n| n % 4 == 3).collect::<Vec<_>>());
+        assert_eq!(setting.objects().len(), before + FILES);
+    });
+}
+
+#[test]
+fn a_copy_that_fails_at_any_file_is_an_upload_and_leaves_nothing() {
+    within(|| {
+        let faults: [fn(usize) -> Fault; 2] = [Fault::Refuse, Fault::LoseAnswer];
+        for k in 0..FILES {
+            for fault in faults {
+                let setting = setting();
+                let wanted = copies(&setting);
+                let before = setting.objects().len();
+                let what = format!("{:?}", fault(k));
+                let stored = copy_with(&setting, &wanted, fault(k), &Cancel::new());
+                let objects = stored.expect(&what).keep();
+                assert_whole(&setting, &objects);
+                assert_eq!(objects.iter().filter(|one| !one.duplicated).count(), 1, "{what}");
+                assert_eq!(setting.objects().len(), before + FILES, "{what}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_copy_that_cannot_be_deleted_fails_no_checkpoint() {
+    within(|| {
+        let setting = setting();
+        let wanted = copies(&setting);
+        let stored = copy_with(&setting, &wanted, Fault::Stuck(3), &Cancel::new());
+        assert_whole(&setting, &stored.expect("stored").keep());
+    });
+}
+
+#[test]
+fn a_cancel_while_copying_leaves_the_directory_as_it_was() {
+    within(|| {
+        let setting = setting();
+        let wanted = copies(&setting);
+        let before = setting.objects();
+        for k in 0..FILES {
+            let cancel = Cancel::new();
+            let fault = Fault::CancelAt(k, cancel.clone());
+            let error = copy_with(&setting, &wanted, fault, &cancel).expect_err("cancelled");
+            assert_eq!(error.kind, Kind::Cancelled, "{error}");
+            assert_eq!(setting.objects(), before, "cancel at {k}");
+        }
+    });
+}
+
+#[test]
+fn copies_that_are_not_kept_are_deleted_and_their_sources_stay() {
+    within(|| {
+        let setting = setting();
+        let wanted = copies(&setting);
+        let before = setting.objects();
+        let fault = Fault::Refuse(usize::MAX);
+        drop(copy_with(&setting, &wanted, fault, &Cancel::new()).expect("copied"));
+        assert_eq!(setting.objects(), before);
+        copy_with(&setting, &wanted, Fault::Settle, &Cancel::new()).expect_err("not durable");
+        assert_eq!(setting.objects(), before);
     });
 }

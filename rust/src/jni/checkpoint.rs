@@ -4,8 +4,8 @@ use super::guard::{cold, guarded, hot};
 use super::handle::{self, Kind};
 use super::{arrays, native, Native};
 use crate::cancel::Cancel;
-use crate::checkpoint::ledger::{Base, FrozenBase, Origin, SharedFile, SharedLedger};
-use crate::checkpoint::plan::{plan, Action, PlannedFile, Role};
+use crate::checkpoint::ledger::{FrozenBase, Origin, SharedFile, SharedLedger};
+use crate::checkpoint::plan::{plan, Action, PlannedFile, Role, Sharing};
 use crate::checkpoint::{layout, live, upload as transfer};
 use crate::db::Db;
 use crate::error::{Error, Result};
@@ -96,6 +96,14 @@ extern "system" fn ledger_restore(
     });
 }
 
+extern "system" fn ledger_lend(env: *mut JNIEnv, _: jclass, ledger: jlong, rows: jobjectArray) {
+    cold(env, (), |env| {
+        let files = shared_files(arrays::strings(env, rows, "rows")?)?;
+        handle::get::<SharedLedger>(ledger)?.lock().lend(files);
+        Ok(())
+    });
+}
+
 extern "system" fn ledger_confirm(env: *mut JNIEnv, _: jclass, ledger: jlong, checkpoint: jlong) {
     hot(env, (), || {
         handle::get::<SharedLedger>(ledger)?.lock().confirm(checkpoint);
@@ -124,6 +132,13 @@ extern "system" fn base_reuses_nothing(env: *mut JNIEnv, _: jclass, base: jlong)
     });
 }
 
+extern "system" fn base_concerns_nobody(env: *mut JNIEnv, _: jclass, base: jlong) {
+    hot(env, (), || {
+        handle::get::<FrozenBase>(base)?.concerns_nobody();
+        Ok(())
+    });
+}
+
 extern "system" fn base_close(env: *mut JNIEnv, _: jclass, base: jlong) {
     hot(env, (), || handle::close::<FrozenBase>(base));
 }
@@ -132,15 +147,14 @@ extern "system" fn plan_snapshot(
     env: *mut JNIEnv,
     _: jclass,
     base: jlong,
+    own: jboolean,
     directory: jstring,
 ) -> jobjectArray {
     cold(env, ptr::null_mut(), |env| {
         let directory = arrays::string(env, directory, "local directory")?;
         let live = live::live_files(Path::new(&directory))?;
-        let planned = match base {
-            0 => plan(live, &Base::default()),
-            base => plan(live, handle::get::<FrozenBase>(base)?.base()),
-        };
+        let sharing = if own { Sharing::Own } else { Sharing::Refer };
+        let planned = plan(live, handle::get::<FrozenBase>(base)?.base(), sharing);
         let rows: Vec<_> = planned.into_iter().flat_map(plan_row).collect();
         arrays::new_strings(env, &rows)
     })
@@ -179,6 +193,7 @@ fn plan_row(file: PlannedFile) -> [String; 6] {
     };
     let (action, physical_id, merged) = match file.action {
         Action::Reuse { physical_id, merged } => ("reuse", physical_id, merged),
+        Action::Copy { source } => ("copy", source, false),
         Action::Upload => ("upload", String::new(), false),
     };
     let merged = if merged { "merged" } else { "plain" };
@@ -197,20 +212,39 @@ extern "system" fn upload(
     _: jclass,
     directory: jstring,
     names: jobjectArray,
+    sources: jobjectArray,
     target: jstring,
     cancel: jlong,
 ) -> jobjectArray {
     cold(env, ptr::null_mut(), |env| {
         let directory = arrays::string(env, directory, "local directory")?;
         let names = arrays::strings(env, names, "names")?;
+        let sources = arrays::strings(env, sources, "sources")?;
         let target = arrays::string(env, target, "target directory")?;
         let cancel = handle::get::<Cancel>(cancel)?.share();
-        let uploaded = transfer::upload(Path::new(&directory), &names, &target, &cancel)?;
+        let files = to_upload(names, sources)?;
+        let uploaded = transfer::upload(Path::new(&directory), &files, &target, &cancel)?;
         // Java must have the names before the objects are its own.
-        let uris = arrays::new_strings(env, uploaded.uris())?;
+        let rows: Vec<_> = uploaded.objects().iter().flat_map(object_row).collect();
+        let rows = arrays::new_strings(env, &rows)?;
         uploaded.keep();
-        Ok(uris)
+        Ok(rows)
     })
+}
+
+fn to_upload(names: Vec<String>, sources: Vec<String>) -> Result<Vec<transfer::Wanted>> {
+    if names.len() != sources.len() {
+        return Err(Error::invalid("upload: as many sources as names are needed"));
+    }
+    let files = names.into_iter().zip(sources).map(|(local_name, source)| transfer::Wanted {
+        local_name,
+        copy_of: Some(source).filter(|source| !source.is_empty()),
+    });
+    Ok(files.collect())
+}
+
+fn object_row(object: &transfer::Stored) -> [&str; 2] {
+    [&object.uri, if object.duplicated { "copied" } else { "uploaded" }]
 }
 
 extern "system" fn download(
@@ -300,16 +334,18 @@ pub(super) fn natives() -> Vec<Native> {
         native!(c"ledgerClose", c"(J)V", ledger_close),
         native!(c"ledgerRecord", c"(JJ[Ljava/lang/String;)V", ledger_record),
         native!(c"ledgerRestore", c"(JJ[Ljava/lang/String;)V", ledger_restore),
+        native!(c"ledgerLend", c"(J[Ljava/lang/String;)V", ledger_lend),
         native!(c"ledgerConfirm", c"(JJ)V", ledger_confirm),
         native!(c"ledgerAbort", c"(JJ)V", ledger_abort),
         native!(c"baseOpen", c"(J)J", base_open),
         native!(c"baseReusesNothing", c"(J)V", base_reuses_nothing),
+        native!(c"baseConcernsNobody", c"(J)V", base_concerns_nobody),
         native!(c"baseClose", c"(J)V", base_close),
-        native!(c"planSnapshot", c"(JLjava/lang/String;)[Ljava/lang/String;", plan_snapshot),
+        native!(c"planSnapshot", c"(JZLjava/lang/String;)[Ljava/lang/String;", plan_snapshot),
         native!(c"storeReaches", c"(Ljava/lang/String;)Z", store_reaches),
         native!(
             c"upload",
-            c"(Ljava/lang/String;[Ljava/lang/String;Ljava/lang/String;J)[Ljava/lang/String;",
+            c"(Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/String;Ljava/lang/String;J)[Ljava/lang/String;",
             upload
         ),
         native!(

@@ -210,3 +210,54 @@ fn a_symbolic_link_in_the_store_is_copied() {
         assert!(fs::symlink_metadata(&to).expect("there").is_file());
     });
 }
+
+#[test]
+fn a_duplicate_outlives_its_source_and_the_other_way_round() {
+    run(|place| {
+        let cancel = Cancel::new();
+        let from = place.file("file", b"four");
+        wait(place.store.put(&from, "object", &cancel)).expect("put");
+        let source = layout::object_uri(place.store.uri(), "object");
+        for name in ["one", "two"] {
+            wait(place.store.duplicate(&source, 4, name, &cancel)).expect("duplicated");
+        }
+        wait(place.store.settle()).expect("durable");
+        assert_eq!(place.names(), ["object", "one", "two"]);
+        wait(place.store.delete("two")).expect("deleted");
+        wait(place.store.delete("object")).expect("deleted");
+        let to = place.local.path().join("back");
+        wait(place.store.get("one", 4, &to, Bring::Copy, &cancel)).expect("got");
+        assert_eq!(fs::read(&to).expect("read"), b"four");
+    });
+}
+
+#[test]
+fn a_duplicate_that_fails_leaves_nothing() {
+    run(|place| {
+        let cancel = Cancel::new();
+        let from = place.file("file", b"four");
+        for name in ["object", "taken"] {
+            wait(place.store.put(&from, name, &cancel)).expect("put");
+        }
+        let source = layout::object_uri(place.store.uri(), "object");
+        let absent = layout::object_uri(place.store.uri(), "absent");
+        for (source, size, name, kind) in [
+            (&source, 5, "new", Kind::Missing),
+            (&source, 3, "new", Kind::Corrupted),
+            (&absent, 4, "new", Kind::Missing),
+            (&source, 4, "taken", Kind::Io),
+            (&source, 4, "../new", Kind::Invalid),
+            (&"s3://bucket/object".to_string(), 4, "new", Kind::Invalid),
+            (&layout::uri(place.remote.path()).expect("a path"), 4, "new", Kind::Invalid),
+        ] {
+            let result = wait(place.store.duplicate(source, size, name, &cancel));
+            let error = result.expect_err("refused");
+            assert_eq!(error.kind, kind, "{error}");
+            assert_eq!(place.names(), ["object", "taken"]);
+        }
+        cancel.trigger();
+        let result = wait(place.store.duplicate(&source, 4, "new", &cancel));
+        assert_eq!(result.expect_err("cancelled").kind, Kind::Cancelled);
+        assert_eq!(place.names(), ["object", "taken"]);
+    });
+}

@@ -37,16 +37,24 @@ fn a_target_that_cannot_be_made_is_named() {
     });
 }
 
-/// Not a test of its own: the upload that [`a20_files_and_their_directory_are_synced`] watches.
+/// Not a test of its own: the upload, and the copy of it, that [`a20_files_and_their_directory_are_synced`] watches.
 #[test]
 fn helper_uploads() {
     let Some(root) = std::env::var_os("FERROSTATE_TEST_UPLOAD") else { return };
     let root = Path::new(&root);
     let names = ["000001.sst".to_string(), "MANIFEST-000002".to_string()];
     let uri = layout::uri(&root.join("made/remote")).expect("a path");
-    let uploaded = upload::upload(&root.join("local"), &names, &uri, &Cancel::new());
-    for uri in uploaded.expect("uploaded").keep() {
-        println!("object {uri}");
+    let mut wanted = names.map(|local_name| upload::Wanted { local_name, copy_of: None });
+    let uploaded = upload::upload(&root.join("local"), &wanted, &uri, &Cancel::new());
+    for (stored, file) in uploaded.expect("uploaded").keep().into_iter().zip(&mut wanted) {
+        println!("object {}", stored.uri);
+        file.copy_of = Some(stored.uri);
+    }
+    let uri = layout::uri(&root.join("made/copies")).expect("a path");
+    let copied = upload::upload(&root.join("local"), &wanted, &uri, &Cancel::new());
+    for stored in copied.expect("copied").keep() {
+        assert!(stored.duplicated);
+        println!("copy {}", stored.uri);
     }
 }
 
@@ -61,7 +69,7 @@ fn a20_files_and_their_directory_are_synced() {
         }
         let log = root.path().join("calls");
         let output = Command::new("strace")
-            .args(["-f", "-y", "-e", "trace=fsync,copy_file_range,unlink", "-o"])
+            .args(["-f", "-y", "-e", "trace=fsync,copy_file_range,unlink,link,linkat", "-o"])
             .arg(&log)
             .arg(std::env::current_exe().expect("this test"))
             .args(["--exact", "store::copy::tests::helper_uploads", "--nocapture"])
@@ -73,8 +81,10 @@ fn a20_files_and_their_directory_are_synced() {
         };
         let printed = String::from_utf8(output.expect("ran").stdout).expect("UTF-8");
         let objects = printed.split_whitespace().filter(|word| word.starts_with("file:"));
-        let objects: Vec<_> = objects.map(|uri| layout::local_path(uri).expect("ours")).collect();
-        assert_eq!(objects.len(), 2, "{printed}");
+        let mut objects: Vec<_> =
+            objects.map(|uri| layout::local_path(uri).expect("ours")).collect();
+        assert_eq!(objects.len(), 4, "{printed}");
+        let copies = objects.split_off(2);
         let synced = |path: &Path| {
             let shown = format!("<{}>", path.display());
             calls.lines().position(|call| call.contains("fsync(") && call.contains(&shown))
@@ -82,8 +92,21 @@ fn a20_files_and_their_directory_are_synced() {
         synced(root.path()).expect("the directory that got the directories made for the upload");
         synced(&root.path().join("made")).expect("the one between");
         let directory = synced(&root.path().join("made/remote")).expect("the directory");
-        for object in objects {
-            assert!(synced(&object).expect("the file") < directory, "names after bytes");
+        for object in &objects {
+            assert!(synced(object).expect("the file") < directory, "names after bytes");
+        }
+        // Whoever wrote the source may not have synced it.
+        let names = synced(&root.path().join("made/copies")).expect("the directory of the copies");
+        for (object, copy) in objects.iter().zip(&copies) {
+            let line = |wanted: &[&str]| {
+                calls.lines().position(|call| wanted.iter().all(|part| call.contains(part)))
+            };
+            let linked = line(&["link", &copy.display().to_string()]).expect("a link");
+            let again = calls.lines().take(linked).filter(|call| {
+                call.contains("fsync(") && call.contains(&format!("<{}>", object.display()))
+            });
+            assert_eq!(again.count(), 2, "once uploaded, once before the link");
+            assert!(linked < names, "names after bytes");
         }
         assert!(!calls.contains("unlink("), "{calls}");
     });

@@ -11,7 +11,7 @@ use super::{Bring, Store};
 use crate::cancel::Cancel;
 use crate::error::{Error, Kind, Result};
 
-/// What goes wrong; transfers (put and get alike) are counted from 0.
+/// What goes wrong; transfers (put, duplicate and get alike) are counted from 0.
 #[derive(Debug)]
 pub enum Fault {
     /// The k-th transfer fails before it moved a byte.
@@ -83,6 +83,16 @@ impl Store for Faulty {
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<u64>> {
         self.around(cancel, self.inner.put(from, name, cancel)).boxed()
+    }
+
+    fn duplicate<'a>(
+        &'a self,
+        source: &'a str,
+        size: u64,
+        name: &'a str,
+        cancel: &'a Cancel,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.around(cancel, self.inner.duplicate(source, size, name, cancel)).boxed()
     }
 
     fn get<'a>(

@@ -36,6 +36,20 @@ impl<S: Store> Store for Limited<S> {
         .boxed()
     }
 
+    fn duplicate<'a>(
+        &'a self,
+        source: &'a str,
+        size: u64,
+        name: &'a str,
+        cancel: &'a Cancel,
+    ) -> BoxFuture<'a, Result<()>> {
+        async move {
+            let _turn = transfer_turn(cancel, "the copy within the store").await?;
+            self.0.duplicate(source, size, name, cancel).await
+        }
+        .boxed()
+    }
+
     fn get<'a>(
         &'a self,
         name: &'a str,

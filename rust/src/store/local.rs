@@ -10,6 +10,7 @@ use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore as _, ObjectStoreExt as _};
 
 use super::copy::{copy_new, Durability};
+use super::duplicate::duplicate;
 use super::{Bring, Store};
 use crate::cancel::Cancel;
 use crate::checkpoint::layout;
@@ -93,6 +94,21 @@ impl Store for LocalStore {
         .boxed()
     }
 
+    fn duplicate<'a>(
+        &'a self,
+        source: &'a str,
+        size: u64,
+        name: &'a str,
+        cancel: &'a Cancel,
+    ) -> BoxFuture<'a, Result<()>> {
+        async move {
+            let (from, to) = (layout::local_path(source)?, self.path(name)?);
+            let cancel = cancel.clone();
+            blocking("copying within the store", move || duplicate(&from, size, &to, &cancel)).await
+        }
+        .boxed()
+    }
+
     fn get<'a>(
         &'a self,
         name: &'a str,
@@ -148,7 +164,7 @@ fn bring(from: &Path, size: u64, to: &Path, how: Bring, cancel: &Cancel) -> Resu
     })
 }
 
-fn check_size(path: &Path, expected: u64, found: u64) -> Result<()> {
+pub(super) fn check_size(path: &Path, expected: u64, found: u64) -> Result<()> {
     let kind = match found.cmp(&expected) {
         std::cmp::Ordering::Equal => return Ok(()),
         std::cmp::Ordering::Less => Kind::Missing,

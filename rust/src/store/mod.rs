@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod contract;
 pub mod copy;
+pub mod duplicate;
 #[cfg(test)]
 pub mod fault;
 pub mod limit;
@@ -42,6 +43,17 @@ pub trait Store: Debug + Send + Sync {
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<u64>>;
 
+    /// Makes the new object `name` out of another of exactly `size` bytes, by its URI, without bringing
+    /// its bytes here: on its own, and as durable as after [`Store::put`]. That object may be anybody's
+    /// and may go meanwhile. On failure nothing of the new one is left, and the caller puts the bytes.
+    fn duplicate<'a>(
+        &'a self,
+        source: &'a str,
+        size: u64,
+        name: &'a str,
+        cancel: &'a Cancel,
+    ) -> BoxFuture<'a, Result<()>>;
+
     /// Brings an object of exactly `size` bytes to the new local file `to`. On failure nothing of it
     /// is left.
     fn get<'a>(
@@ -53,7 +65,7 @@ pub trait Store: Debug + Send + Sync {
         cancel: &'a Cancel,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// Makes the names of everything put so far durable.
+    /// Makes the names of everything put or duplicated so far durable.
     fn settle(&self) -> BoxFuture<'_, Result<()>>;
 
     /// Deletes an object; one that is gone already is a success.

@@ -108,6 +108,15 @@ public final class FerrostateOptions {
                             "Has no effect: all transfers of a process share one limit; the log says"
                                     + " so.");
 
+    public static final ConfigOption<Boolean> COPY_IN_STORE =
+            key("checkpoint.copy-in-store")
+                    .booleanType()
+                    .defaultValue(true)
+                    .withDescription(
+                            "Whether native savepoints and full checkpoints copy within the checkpoint"
+                                    + " storage the files that lie there already, on local storage by"
+                                    + " hard link, instead of uploading them.");
+
     public static final ConfigOption<PredefinedOptions> PREDEFINED_OPTIONS =
             key("predefined-options")
                     .enumType(PredefinedOptions.class)

@@ -132,11 +132,15 @@ public final class FerrostateKeyedStateBackendBuilder<K>
                         localRecovery,
                         directory,
                         restored.backendIdentifier(),
-                        operatorIdentifier);
+                        operatorIdentifier,
+                        options.get(FerrostateOptions.COPY_IN_STORE));
         return incremental
                 ? new IncrementalSnapshotStrategy<>(
-                        context, restored.checkpointId(), restored.sharedFiles())
-                : new FullSnapshotStrategy<>(context);
+                        context,
+                        restored.checkpointId(),
+                        restored.sharedFiles(),
+                        restored.privateFiles())
+                : new FullSnapshotStrategy<>(context, restored.allFiles());
     }
 
     private FerrostateKeyedStateBackend<K> backend(

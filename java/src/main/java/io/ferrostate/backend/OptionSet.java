@@ -59,6 +59,7 @@ public final class OptionSet implements Serializable {
                     FerrostateOptions.TIMER_SERVICE_FACTORY,
                     FerrostateOptions.TIMER_SERVICE_CACHE_SIZE,
                     FerrostateOptions.CHECKPOINT_TRANSFER_THREAD_NUM,
+                    FerrostateOptions.COPY_IN_STORE,
                     FerrostateOptions.PREDEFINED_OPTIONS,
                     FerrostateOptions.USE_MANAGED_MEMORY,
                     FerrostateOptions.FIX_PER_SLOT_MEMORY_SIZE,

@@ -47,21 +47,31 @@ final class DirectTarget {
 
     /** Null: use the factory's streams. */
     static DirectTarget of(CheckpointStreamFactory factory) {
-        Class<?> type = factory.getClass();
-        boolean plain =
-                type == FsCheckpointStorageLocation.class
-                        || type == FsCheckpointStreamFactory.class;
-        if (!plain || THRESHOLD == null || FILE_SYSTEM == null) {
+        FileSystem fileSystem = plainFileSystem(factory);
+        if (fileSystem == null || THRESHOLD == null) {
             return null;
         }
         FsCheckpointStreamFactory files = (FsCheckpointStreamFactory) factory;
         try {
-            FileSystem fileSystem = (FileSystem) FILE_SYSTEM.get(files);
             boolean reached =
                     isReached(fileSystem, files.getTargetPath(CheckpointedStateScope.EXCLUSIVE))
                             && isReached(
                                     fileSystem, files.getTargetPath(CheckpointedStateScope.SHARED));
             return reached ? new DirectTarget(files, THRESHOLD.getInt(files)) : null;
+        } catch (IllegalAccessException notReadable) {
+            LOG.warn("Uploading through Flink's streams: {}", notReadable.toString());
+            return null;
+        }
+    }
+
+    /** The file system behind exactly Flink's plain file system storage, else null. */
+    static FileSystem plainFileSystem(CheckpointStreamFactory factory) {
+        Class<?> type = factory.getClass();
+        boolean plain =
+                type == FsCheckpointStorageLocation.class
+                        || type == FsCheckpointStreamFactory.class;
+        try {
+            return plain && FILE_SYSTEM != null ? (FileSystem) FILE_SYSTEM.get(factory) : null;
         } catch (IllegalAccessException notReadable) {
             LOG.warn("Uploading through Flink's streams: {}", notReadable.toString());
             return null;

@@ -4,7 +4,6 @@ import io.ferrostate.jni.Native;
 
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.runtime.state.CheckpointedStateScope;
-import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.filesystem.RelativeFileStateHandle;
@@ -22,6 +21,8 @@ import java.util.UUID;
  */
 final class DirectUpload implements FileUpload {
 
+    private static final int COLUMNS = 2;
+
     private final DirectTarget target;
 
     DirectUpload(DirectTarget target) {
@@ -29,7 +30,7 @@ final class DirectUpload implements FileUpload {
     }
 
     @Override
-    public List<HandleAndLocalPath> upload(
+    public Result upload(
             java.nio.file.Path localDirectory,
             List<PlannedFile> files,
             CheckpointedStateScope scope,
@@ -43,14 +44,18 @@ final class DirectUpload implements FileUpload {
                 handles[i] = inline(localDirectory, files.get(i), directory);
             }
         }
-        String[] uris = transfer(localDirectory, files, directory, guard);
+        String[] objects = transfer(localDirectory, files, directory, guard);
         int next = 0;
-        List<HandleAndLocalPath> result = new ArrayList<>(handles.length);
+        Result result = new Result();
         for (int i = 0; i < handles.length; i++) {
             PlannedFile file = files.get(i);
-            StreamStateHandle handle =
-                    handles[i] != null ? handles[i] : stored(uris[next++], file, directory, scope);
-            result.add(HandleAndLocalPath.of(guard.created(handle), file.name()));
+            if (handles[i] != null) {
+                result.add(guard.created(handles[i]), file, false);
+                continue;
+            }
+            StreamStateHandle handle = stored(objects[next], file, directory, scope);
+            result.add(guard.created(handle), file, "copied".equals(objects[next + 1]));
+            next += COLUMNS;
         }
         return result;
     }
@@ -65,16 +70,23 @@ final class DirectUpload implements FileUpload {
             Path directory,
             SnapshotGuard guard)
             throws IOException {
-        String[] names =
-                files.stream()
-                        .filter(file -> !isInline(file))
-                        .map(PlannedFile::name)
-                        .toArray(String[]::new);
-        if (names.length == 0) {
-            return names;
+        List<String> names = new ArrayList<>();
+        List<String> sources = new ArrayList<>();
+        for (PlannedFile file : files) {
+            if (!isInline(file)) {
+                names.add(file.name());
+                sources.add(file.copySource() == null ? "" : file.copySource());
+            }
+        }
+        if (names.isEmpty()) {
+            return new String[0];
         }
         return Native.upload(
-                localDirectory.toString(), names, directory.toUri().toString(), guard.cancel());
+                localDirectory.toString(),
+                names.toArray(new String[0]),
+                sources.toArray(new String[0]),
+                directory.toUri().toString(),
+                guard.cancel());
     }
 
     /** Named like the path it would have had, as Flink does. */

@@ -1,12 +1,24 @@
 package io.ferrostate.checkpoint;
 
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
+import org.apache.flink.runtime.checkpoint.SnapshotType.SharingFilesStrategy;
+import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 
-/** Checkpoints that contain all files for themselves: {@code incremental} is off. */
+import java.util.Collection;
+
+/**
+ * Checkpoints that contain all files for themselves: {@code incremental} is off. What the store has
+ * already may be copied there. Owns the ledger of that.
+ */
 public final class FullSnapshotStrategy<K> extends NativeSnapshotStrategy<K> {
 
-    public FullSnapshotStrategy(SnapshotContext<K> context) {
+    private final Ledger ledger = new Ledger();
+
+    /** @param restoredFiles SST files of the restored snapshot that the database has too. */
+    public FullSnapshotStrategy(
+            SnapshotContext<K> context, Collection<HandleAndLocalPath> restoredFiles) {
         super(context);
+        ledger.lend(restoredFiles);
     }
 
     @Override
@@ -16,26 +28,32 @@ public final class FullSnapshotStrategy<K> extends NativeSnapshotStrategy<K> {
 
     @Override
     Ledger.Base freezeBase() {
-        return null;
+        return ledger.freeze();
     }
 
     @Override
     SnapshotMode mode(NativeSnapshotResources resources, CheckpointOptions options) {
-        return SnapshotMode.full();
+        resources.base().concernsNobody();
+        boolean checkpoint =
+                options.getCheckpointType().getSharingFilesStrategy()
+                        != SharingFilesStrategy.NO_SHARING;
+        return checkpoint
+                ? SnapshotMode.full(resources.base(), ledger)
+                : SnapshotMode.fullSavepoint(resources.base());
     }
 
     @Override
     public void notifyCheckpointComplete(long checkpointId) {
-        // Nothing is remembered.
+        ledger.confirm(checkpointId);
     }
 
     @Override
     public void notifyCheckpointAborted(long checkpointId) {
-        // Nothing is remembered.
+        ledger.abort(checkpointId);
     }
 
     @Override
     public void close() {
-        // Holds nothing.
+        ledger.close();
     }
 }

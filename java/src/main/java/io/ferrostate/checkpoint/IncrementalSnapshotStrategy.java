@@ -8,7 +8,7 @@ import java.util.Collection;
 
 /**
  * Incremental checkpoints: files of the last confirmed checkpoint are referred to, new ones are
- * uploaded (compatibility D6). Owns the ledger.
+ * uploaded (compatibility D6). What must not refer to them copies them in the store. Owns the ledger.
  */
 public final class IncrementalSnapshotStrategy<K> extends NativeSnapshotStrategy<K> {
 
@@ -17,21 +17,27 @@ public final class IncrementalSnapshotStrategy<K> extends NativeSnapshotStrategy
     /**
      * @param restoredCheckpointId the checkpoint whose files this backend goes on with, or -1.
      * @param restoredFiles its shared files.
+     * @param lentFiles files of the restored snapshot that are private to it.
      */
     public IncrementalSnapshotStrategy(
             SnapshotContext<K> context,
             long restoredCheckpointId,
-            Collection<HandleAndLocalPath> restoredFiles) {
+            Collection<HandleAndLocalPath> restoredFiles,
+            Collection<HandleAndLocalPath> lentFiles) {
         super(context);
         if (restoredCheckpointId >= 0) {
-            restore(restoredCheckpointId, restoredFiles);
+            restore(restoredCheckpointId, restoredFiles, lentFiles);
         }
     }
 
     /** Nobody closes a strategy that was not made. */
-    private void restore(long checkpointId, Collection<HandleAndLocalPath> files) {
+    private void restore(
+            long checkpointId,
+            Collection<HandleAndLocalPath> files,
+            Collection<HandleAndLocalPath> lent) {
         try {
             ledger.restore(checkpointId, files);
+            ledger.lend(lent);
         } catch (RuntimeException refused) {
             ledger.close();
             throw refused;
@@ -56,10 +62,10 @@ public final class IncrementalSnapshotStrategy<K> extends NativeSnapshotStrategy
                 return SnapshotMode.incremental(resources.base(), ledger);
             case FORWARD:
                 resources.base().reusesNothing();
-                return SnapshotMode.fullButShared(ledger);
+                return SnapshotMode.fullButShared(resources.base(), ledger);
             case NO_SHARING:
-                resources.base().close();
-                return SnapshotMode.nativeSavepoint();
+                resources.base().concernsNobody();
+                return SnapshotMode.nativeSavepoint(resources.base());
             default:
                 throw new IllegalArgumentException("Unsupported sharing of files: " + sharing);
         }

@@ -37,6 +37,11 @@ final class Ledger implements AutoCloseable {
         Native.ledgerRestore(handle, checkpointId, rows(sstFiles));
     }
 
+    /** Files of the restored snapshot that are private to it: copied at most. */
+    synchronized void lend(Collection<HandleAndLocalPath> sstFiles) {
+        Native.ledgerLend(handle, rows(sstFiles));
+    }
+
     synchronized void confirm(long checkpointId) {
         if (handle != 0) {
             Native.ledgerConfirm(handle, checkpointId);
@@ -100,6 +105,11 @@ final class Ledger implements AutoCloseable {
         /** The snapshot uploads everything: until it ends no other one refers to older copies. */
         void reusesNothing() {
             Native.baseReusesNothing(handle());
+        }
+
+        /** The snapshot is never remembered: no other one refers to its files. */
+        void concernsNobody() {
+            Native.baseConcernsNobody(handle());
         }
 
         @Override

@@ -20,7 +20,6 @@ public final class NativeSnapshotResources implements SnapshotResources {
     private final Ledger.Base base;
     private final long syncMillis;
 
-    /** @param base null where nothing is ever reused. */
     NativeSnapshotResources(
             SnapshotDirectory directory,
             List<StateMetaInfoSnapshot> states,
@@ -51,9 +50,7 @@ public final class NativeSnapshotResources implements SnapshotResources {
     /** Called by Flink once, after the asynchronous part ended or was given up. */
     @Override
     public void release() {
-        if (base != null) {
-            base.close();
-        }
+        base.close();
         try {
             // Leaves a directory alone that local recovery took over.
             directory.cleanup();

@@ -24,7 +24,7 @@ abstract class NativeSnapshotStrategy<K> implements CheckpointStrategy<NativeSna
         this.context = context;
     }
 
-    /** Freezes what may be reused, or null. */
+    /** Freezes what may be reused or copied. */
     abstract Ledger.Base freezeBase();
 
     /** How files of a snapshot with these options are placed and remembered. */

@@ -18,12 +18,22 @@ final class PlannedFile {
     private final String name;
     private final long size;
     private final boolean sst;
+    private final String copySource;
     private final PlaceholderStreamStateHandle reusable;
+
+    private PlannedFile(PlannedFile planned) {
+        this.name = planned.name;
+        this.size = planned.size;
+        this.sst = planned.sst;
+        this.copySource = null;
+        this.reusable = planned.reusable;
+    }
 
     private PlannedFile(String[] rows, int at) {
         this.name = rows[at];
         this.size = Long.parseLong(rows[at + 1]);
         this.sst = "sst".equals(rows[at + 2]);
+        this.copySource = "copy".equals(rows[at + 3]) ? rows[at + 4] : null;
         this.reusable =
                 "reuse".equals(rows[at + 3])
                         ? new PlaceholderStreamStateHandle(
@@ -36,17 +46,22 @@ final class PlannedFile {
     /**
      * Compares a local checkpoint with what may be reused.
      *
-     * @param base null: everything is uploaded.
+     * @param own whether the snapshot must not refer to files of others.
      * @return largest file first.
      */
-    static List<PlannedFile> plan(Ledger.Base base, Path localDirectory) throws IOException {
-        String[] rows =
-                Native.planSnapshot(base == null ? 0 : base.handle(), localDirectory.toString());
+    static List<PlannedFile> plan(Ledger.Base base, boolean own, Path localDirectory)
+            throws IOException {
+        String[] rows = Native.planSnapshot(base.handle(), own, localDirectory.toString());
         List<PlannedFile> files = new ArrayList<>(rows.length / COLUMNS);
         for (int at = 0; at < rows.length; at += COLUMNS) {
             files.add(new PlannedFile(rows, at));
         }
         return files;
+    }
+
+    /** As if the store had nothing of it. */
+    PlannedFile notCopied() {
+        return new PlannedFile(this);
     }
 
     String name() {
@@ -61,7 +76,12 @@ final class PlannedFile {
         return sst;
     }
 
-    /** Stands for the object that a confirmed checkpoint already has, or null: upload. */
+    /** Physical id of an object that may have the same bytes still, or null. */
+    String copySource() {
+        return copySource;
+    }
+
+    /** Stands for the object that a confirmed checkpoint already has, or null: a new one. */
     PlaceholderStreamStateHandle reusable() {
         return reusable;
     }

@@ -25,12 +25,14 @@ public final class SnapshotContext<K> {
     private final File instanceDirectory;
     private final UUID backendIdentifier;
     private final String operatorIdentifier;
+    private final boolean copiesInStore;
 
     /**
      * @param states registered states in the order of registration; read in the sync part only.
      * @param keySerializer in its current schema, that is as it is after restore.
      * @param instanceDirectory where temporary {@code chk-N} directories go.
      * @param operatorIdentifier for messages and statistics.
+     * @param copiesInStore whether new files are made out of others in the store where that can be.
      */
     public SnapshotContext(
             Database database,
@@ -40,7 +42,8 @@ public final class SnapshotContext<K> {
             LocalRecoveryConfig localRecovery,
             File instanceDirectory,
             UUID backendIdentifier,
-            String operatorIdentifier) {
+            String operatorIdentifier,
+            boolean copiesInStore) {
         this.database = database;
         this.states = states;
         this.keySerializer = keySerializer;
@@ -49,6 +52,7 @@ public final class SnapshotContext<K> {
         this.instanceDirectory = instanceDirectory;
         this.backendIdentifier = backendIdentifier;
         this.operatorIdentifier = operatorIdentifier;
+        this.copiesInStore = copiesInStore;
     }
 
     /** Meta infos of all states as they are now; column families restore in this order. */
@@ -84,5 +88,9 @@ public final class SnapshotContext<K> {
 
     String operatorIdentifier() {
         return operatorIdentifier;
+    }
+
+    boolean copiesInStore() {
+        return copiesInStore;
     }
 }

@@ -40,6 +40,11 @@ final class SnapshotGuard implements AutoCloseable {
         return cancel.handle();
     }
 
+    /** Where what blocks is closed on cancellation. */
+    CloseableRegistry registry() {
+        return registry;
+    }
+
     boolean isCancelled() {
         return cancel.isTriggered();
     }

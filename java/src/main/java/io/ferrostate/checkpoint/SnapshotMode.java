@@ -8,6 +8,8 @@ final class SnapshotMode {
     private final String name;
     private final CheckpointedStateScope scope;
     private final boolean sstFilesShared;
+    private final boolean own;
+    private final boolean regular;
     private final Ledger.Base base;
     private final Ledger recordIn;
 
@@ -15,11 +17,15 @@ final class SnapshotMode {
             String name,
             CheckpointedStateScope scope,
             boolean sstFilesShared,
+            boolean own,
+            boolean regular,
             Ledger.Base base,
             Ledger recordIn) {
         this.name = name;
         this.scope = scope;
         this.sstFilesShared = sstFilesShared;
+        this.own = own;
+        this.regular = regular;
         this.base = base;
         this.recordIn = recordIn;
     }
@@ -27,26 +33,34 @@ final class SnapshotMode {
     /** Reuses what the last confirmed checkpoint has, and may be reused itself. */
     static SnapshotMode incremental(Ledger.Base base, Ledger ledger) {
         return new SnapshotMode(
-                "incremental", CheckpointedStateScope.SHARED, true, base, ledger);
+                "incremental", CheckpointedStateScope.SHARED, true, false, true, base, ledger);
     }
 
     /** Reuses nothing, and may be reused: the first checkpoint after a NO_CLAIM restore. */
-    static SnapshotMode fullButShared(Ledger ledger) {
-        return new SnapshotMode("full", CheckpointedStateScope.SHARED, true, null, ledger);
+    static SnapshotMode fullButShared(Ledger.Base base, Ledger ledger) {
+        return new SnapshotMode(
+                "full", CheckpointedStateScope.SHARED, true, true, false, base, ledger);
     }
 
     /**
      * Self-contained and never remembered. Its SST files are still listed as shared state, so that
      * a job which claims it goes on incrementally.
      */
-    static SnapshotMode nativeSavepoint() {
+    static SnapshotMode nativeSavepoint(Ledger.Base base) {
         return new SnapshotMode(
-                "savepoint", CheckpointedStateScope.EXCLUSIVE, true, null, null);
+                "savepoint", CheckpointedStateScope.EXCLUSIVE, true, true, false, base, null);
     }
 
-    /** Of a backend without incremental checkpoints. */
-    static SnapshotMode full() {
-        return new SnapshotMode("full", CheckpointedStateScope.EXCLUSIVE, false, null, null);
+    /** A checkpoint of a backend without incremental checkpoints: the next one may copy its files. */
+    static SnapshotMode full(Ledger.Base base, Ledger ledger) {
+        return new SnapshotMode(
+                "full", CheckpointedStateScope.EXCLUSIVE, false, true, true, base, ledger);
+    }
+
+    /** A native savepoint of a backend without incremental checkpoints. */
+    static SnapshotMode fullSavepoint(Ledger.Base base) {
+        return new SnapshotMode(
+                "savepoint", CheckpointedStateScope.EXCLUSIVE, false, true, false, base, null);
     }
 
     String name() {
@@ -62,12 +76,21 @@ final class SnapshotMode {
         return sstFilesShared;
     }
 
-    /** Null: everything is uploaded. */
+    /** Whether all files are its own: none of another snapshot is referred to. */
+    boolean own() {
+        return own;
+    }
+
+    /** Taken all the time, so that one more is no news. */
+    boolean regular() {
+        return regular;
+    }
+
     Ledger.Base base() {
         return base;
     }
 
-    /** Null: nobody reuses this snapshot's files. */
+    /** Null: nobody reuses or copies this snapshot's files. */
     Ledger recordIn() {
         return recordIn;
     }

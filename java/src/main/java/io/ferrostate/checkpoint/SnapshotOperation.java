@@ -38,8 +38,13 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
     /** Handles to objects that a confirmed checkpoint has. */
     private final List<HandleAndLocalPath> reused = new ArrayList<>();
 
+    private FileUpload.Result uploaded;
+
     private final List<HandleAndLocalPath> sharedState = new ArrayList<>();
     private final List<HandleAndLocalPath> privateState = new ArrayList<>();
+
+    /** Those of both that may be reused or copied by later snapshots. */
+    private final List<HandleAndLocalPath> sstFiles = new ArrayList<>();
 
     SnapshotOperation(
             SnapshotContext<K> context,
@@ -74,10 +79,13 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
     private SnapshotResult<KeyedStateHandle> snapshot(SnapshotGuard guard) throws Exception {
         SnapshotResult<StreamStateHandle> meta =
                 MetaFile.write(context, checkpointId, resources.states(), factory, guard);
-        List<HandleAndLocalPath> uploaded = transfer(guard);
+        uploaded = transfer(guard);
+        // What was copied in the store is new, too: Flink counts what this checkpoint alone has.
         long checkpointedSize =
                 meta.getStateSize()
-                        + uploaded.stream().mapToLong(HandleAndLocalPath::getStateSize).sum();
+                        + uploaded.handles().stream()
+                                .mapToLong(HandleAndLocalPath::getStateSize)
+                                .sum();
         KeyedStateHandle remote =
                 new IncrementalRemoteKeyedStateHandle(
                         context.backendIdentifier(),
@@ -94,25 +102,30 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
     }
 
     /** Uploads what the plan says and sorts all files into shared and private state. */
-    private List<HandleAndLocalPath> transfer(SnapshotGuard guard) throws Exception {
+    private FileUpload.Result transfer(SnapshotGuard guard) throws Exception {
         Path directory = resources.directory().getDirectory();
         List<PlannedFile> toUpload = new ArrayList<>();
-        List<PlannedFile> plan = PlannedFile.plan(mode.base(), directory);
+        List<PlannedFile> plan = PlannedFile.plan(mode.base(), mode.own(), directory);
         for (PlannedFile file : plan) {
             if (file.reusable() != null && factory.couldReuseStateHandle(file.reusable())) {
                 reused.add(HandleAndLocalPath.of(file.reusable(), file.name()));
             } else {
-                toUpload.add(file);
+                toUpload.add(context.copiesInStore() ? file : file.notCopied());
             }
         }
         sharedState.addAll(reused);
-        List<HandleAndLocalPath> uploaded =
+        sstFiles.addAll(reused);
+        FileUpload.Result result =
                 FileUpload.into(factory).upload(directory, toUpload, mode.scope(), guard);
-        for (int i = 0; i < uploaded.size(); i++) {
-            boolean shared = toUpload.get(i).isSst() && mode.sstFilesShared();
-            (shared ? sharedState : privateState).add(uploaded.get(i));
+        for (int i = 0; i < toUpload.size(); i++) {
+            HandleAndLocalPath file = result.handles().get(i);
+            boolean sst = toUpload.get(i).isSst();
+            (sst && mode.sstFilesShared() ? sharedState : privateState).add(file);
+            if (sst) {
+                sstFiles.add(file);
+            }
         }
-        return uploaded;
+        return result;
     }
 
     /** The copy for local recovery, or null. */
@@ -137,7 +150,7 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
     /** Nothing is reused from it before Flink confirms this checkpoint. */
     private void remember() {
         if (mode.recordIn() != null) {
-            mode.recordIn().record(checkpointId, sharedState);
+            mode.recordIn().record(checkpointId, sstFiles);
         }
     }
 
@@ -155,14 +168,20 @@ final class SnapshotOperation<K> implements SnapshotResultSupplier<KeyedStateHan
                         context.operatorIdentifier(),
                         checkpointId,
                         mode.name(),
-                        sharedState.size() + privateState.size() - reused.size(),
+                        uploaded.handles().size(),
+                        uploaded.copiedFiles(),
                         reused.size(),
                         handle.getCheckpointedSize(),
+                        uploaded.copiedBytes(),
                         handle.getStateSize(),
                         resources.syncMillis(),
                         asyncMillis);
         stats.publish();
-        LOG.debug("{}", stats);
+        if (mode.regular()) {
+            LOG.debug("{}", stats);
+        } else {
+            LOG.info("{}", stats);
+        }
     }
 
     private Exception explained(Exception failure, SnapshotGuard guard) {

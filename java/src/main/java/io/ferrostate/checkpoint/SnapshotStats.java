@@ -20,8 +20,10 @@ public final class SnapshotStats {
     private final long checkpointId;
     private final String mode;
     private final int newFiles;
+    private final int copiedFiles;
     private final int reusedFiles;
-    private final long bytesUploaded;
+    private final long newBytes;
+    private final long copiedBytes;
     private final long fullSize;
     private final long syncMillis;
     private final long asyncMillis;
@@ -31,8 +33,10 @@ public final class SnapshotStats {
             long checkpointId,
             String mode,
             int newFiles,
+            int copiedFiles,
             int reusedFiles,
-            long bytesUploaded,
+            long newBytes,
+            long copiedBytes,
             long fullSize,
             long syncMillis,
             long asyncMillis) {
@@ -40,8 +44,10 @@ public final class SnapshotStats {
         this.checkpointId = checkpointId;
         this.mode = mode;
         this.newFiles = newFiles;
+        this.copiedFiles = copiedFiles;
         this.reusedFiles = reusedFiles;
-        this.bytesUploaded = bytesUploaded;
+        this.newBytes = newBytes;
+        this.copiedBytes = copiedBytes;
         this.fullSize = fullSize;
         this.syncMillis = syncMillis;
         this.asyncMillis = asyncMillis;
@@ -78,19 +84,34 @@ public final class SnapshotStats {
         return mode;
     }
 
-    /** Files that were uploaded or put inline, without the meta file. */
+    /** Files that were uploaded, copied in the store or put inline, without the meta file. */
     public int newFiles() {
         return newFiles;
     }
 
-    /** Files that an earlier checkpoint has already. */
+    /** New files that were made out of others in the store. */
+    public int copiedFiles() {
+        return copiedFiles;
+    }
+
+    /** Files of an earlier checkpoint that this one refers to. */
     public int reusedFiles() {
         return reusedFiles;
     }
 
     /** New files and the meta file; what Flink calls checkpointed size. */
-    public long bytesUploaded() {
-        return bytesUploaded;
+    public long newBytes() {
+        return newBytes;
+    }
+
+    /** Those of them that the store had already and that did not leave it. */
+    public long copiedBytes() {
+        return copiedBytes;
+    }
+
+    /** Those of them that were written to the store. */
+    public long uploadedBytes() {
+        return newBytes - copiedBytes;
     }
 
     /** All files, reused ones too. */
@@ -109,15 +130,17 @@ public final class SnapshotStats {
     @Override
     public String toString() {
         return String.format(
-                "Checkpoint %d (%s) of %s: %d new and %d reused files, %d of %d bytes uploaded,"
-                        + " sync %d ms, async %d ms",
+                "Checkpoint %d (%s) of %s: %d new files, %d of them copied in the store, and %d reused"
+                        + " ones; of %d bytes %d are new, %d of them copied; sync %d ms, async %d ms",
                 checkpointId,
                 mode,
                 operatorIdentifier,
                 newFiles,
+                copiedFiles,
                 reusedFiles,
-                bytesUploaded,
                 fullSize,
+                newBytes,
+                copiedBytes,
                 syncMillis,
                 asyncMillis);
     }

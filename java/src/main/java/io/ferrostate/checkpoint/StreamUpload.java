@@ -3,7 +3,6 @@ package io.ferrostate.checkpoint;
 import org.apache.flink.runtime.state.CheckpointStateOutputStream;
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.CheckpointedStateScope;
-import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.StreamStateHandle;
 import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.apache.flink.util.IOUtils;
@@ -14,10 +13,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 
-/** Uploads through Flink's streams, for storages that the library does not reach. */
+/**
+ * Uploads through Flink's streams, for storages that the library does not reach, or copies within them.
+ */
 final class StreamUpload implements FileUpload {
 
     private static final int BUFFER_SIZE = 16 * 1024;
@@ -29,18 +31,27 @@ final class StreamUpload implements FileUpload {
     }
 
     @Override
-    public List<HandleAndLocalPath> upload(
+    public Result upload(
             Path localDirectory,
             List<PlannedFile> files,
             CheckpointedStateScope scope,
             SnapshotGuard guard)
             throws Exception {
-        List<Callable<HandleAndLocalPath>> transfers = new ArrayList<>(files.size());
+        StoreCopy store = StoreCopy.of(factory, scope);
+        Map<PlannedFile, StreamStateHandle> copied =
+                store == null ? Map.of() : store.copy(files, guard);
+        List<Callable<StreamStateHandle>> transfers = new ArrayList<>(files.size());
         for (PlannedFile file : files) {
+            StreamStateHandle copy = copied.get(file);
             Path local = localDirectory.resolve(file.name());
-            transfers.add(() -> HandleAndLocalPath.of(upload(local, scope, guard), file.name()));
+            transfers.add(() -> copy != null ? copy : upload(local, scope, guard));
         }
-        return ParallelTransfer.run("ferrostate-upload", transfers);
+        List<StreamStateHandle> handles = ParallelTransfer.run("ferrostate-upload", transfers);
+        Result result = new Result();
+        for (int i = 0; i < handles.size(); i++) {
+            result.add(handles.get(i), files.get(i), copied.containsKey(files.get(i)));
+        }
+        return result;
     }
 
     private StreamStateHandle upload(Path file, CheckpointedStateScope scope, SnapshotGuard guard)

@@ -275,6 +275,14 @@ public final class Native {
     /** As {@link #ledgerRecord} for the checkpoint restored from, which counts as confirmed. */
     public static native void ledgerRestore(long ledger, long checkpointId, String[] rows);
 
+    /**
+     * Files that are private to the snapshot restored from: until a checkpoint is confirmed they are
+     * copied where that is cheaper than an upload, and never referred to.
+     *
+     * @param rows as for {@link #ledgerRecord}.
+     */
+    public static native void ledgerLend(long ledger, String[] rows);
+
     /** notifyCheckpointComplete: ignores ids that were never recorded (savepoints) or are older. */
     public static native void ledgerConfirm(long ledger, long checkpointId);
 
@@ -290,6 +298,9 @@ public final class Native {
     /** That checkpoint uploads all its files, though others may have them (NO_CLAIM's first). */
     public static native void baseReusesNothing(long base);
 
+    /** That snapshot is a savepoint's or the like: nobody will ever refer to its files. */
+    public static native void baseConcernsNobody(long base);
+
     /** After the checkpoint was recorded or given up. */
     public static native void baseClose(long base);
 
@@ -297,11 +308,12 @@ public final class Native {
      * Compares the files of a local checkpoint directory with the frozen base. Empty .log files are
      * left out.
      *
-     * @param base handle from {@link #baseOpen}, or 0: everything is uploaded.
-     * @return six strings a file, largest first: local name, size, "sst" or "misc", "reuse" or
-     *     "upload", physical id to reuse or "", "merged" or "plain".
+     * @param base handle from {@link #baseOpen}.
+     * @param own the snapshot refers to nobody else's files.
+     * @return six strings a file, largest first: local name, size, "sst" or "misc", "reuse", "copy" or
+     *     "upload", physical id to reuse or to copy from, else "", "merged" or "plain".
      */
-    public static native String[] planSnapshot(long base, String localDirectory)
+    public static native String[] planSnapshot(long base, boolean own, String localDirectory)
             throws IOException;
 
     // ---- transfer -----------------------------------------------------------------------------
@@ -313,11 +325,17 @@ public final class Native {
      * Copies local files to new, uniquely named objects under {@code targetDirectory} and makes them
      * durable. All or nothing: on failure or cancel whatever was written is deleted again.
      *
-     * @return URI of each, in the order of {@code names}, spelled as {@code targetDirectory} + "/" +
-     *     uuid.
+     * @param sources for each file the URI of an object with the same bytes, or "". Where the store can,
+     *     the new object is made out of it; otherwise, or if it is gone, out of the local file.
+     * @return two strings a file, in the order of {@code names}: its URI, spelled as {@code
+     *     targetDirectory} + "/" + uuid, and "copied" (from its source) or "uploaded".
      */
     public static native String[] upload(
-            String localDirectory, String[] names, String targetDirectory, long cancel)
+            String localDirectory,
+            String[] names,
+            String[] sources,
+            String targetDirectory,
+            long cancel)
             throws IOException;
 
     /**

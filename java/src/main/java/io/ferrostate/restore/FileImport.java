@@ -29,6 +29,7 @@ final class FileImport implements AutoCloseable {
 
     private final CloseableRegistry cancelRegistry;
     private final List<IncrementalKeyedStateHandle> parts = new ArrayList<>();
+    private final List<HandleAndLocalPath> privateFiles = new ArrayList<>();
     private long handle;
 
     FileImport(String[] databaseOptions, CloseableRegistry cancelRegistry) {
@@ -82,21 +83,38 @@ final class FileImport implements AutoCloseable {
     }
 
     private List<HandleAndLocalPath> shared(String[] kept) {
-        List<Map<String, HandleAndLocalPath>> known = new ArrayList<>(parts.size());
+        List<Map<String, HandleAndLocalPath>> knownShared = new ArrayList<>(parts.size());
+        List<Map<String, HandleAndLocalPath>> knownPrivate = new ArrayList<>(parts.size());
         for (IncrementalKeyedStateHandle part : parts) {
-            Map<String, HandleAndLocalPath> files = new HashMap<>();
-            part.getSharedStateHandles().forEach(file -> files.put(file.getLocalPath(), file));
-            known.add(files);
+            knownShared.add(byName(part.getSharedStateHandles()));
+            knownPrivate.add(byName(RestoreResult.privateFilesOf(part)));
         }
         List<HandleAndLocalPath> shared = new ArrayList<>(kept.length / COLUMNS);
         for (int at = 0; at < kept.length; at += COLUMNS) {
-            HandleAndLocalPath file = known.get(Integer.parseInt(kept[at])).get(kept[at + 1]);
+            int part = Integer.parseInt(kept[at]);
+            addRenamed(shared, knownShared.get(part).get(kept[at + 1]), kept[at + 2]);
             // Files of full snapshots are private: the JobManager could not keep them for us.
-            if (file != null) {
-                shared.add(HandleAndLocalPath.of(file.getHandle(), kept[at + 2]));
-            }
+            addRenamed(privateFiles, knownPrivate.get(part).get(kept[at + 1]), kept[at + 2]);
         }
         return shared;
+    }
+
+    private static Map<String, HandleAndLocalPath> byName(List<HandleAndLocalPath> files) {
+        Map<String, HandleAndLocalPath> named = new HashMap<>();
+        files.forEach(file -> named.put(file.getLocalPath(), file));
+        return named;
+    }
+
+    private static void addRenamed(
+            List<HandleAndLocalPath> files, HandleAndLocalPath known, String name) {
+        if (known != null) {
+            files.add(HandleAndLocalPath.of(known.getHandle(), name));
+        }
+    }
+
+    /** The files of the database that the snapshot has as private state, under their new names. */
+    List<HandleAndLocalPath> privateFiles() {
+        return privateFiles;
     }
 
     /** Begins to compact what the files have of other key groups. */

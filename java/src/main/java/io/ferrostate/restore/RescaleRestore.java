@@ -70,7 +70,7 @@ final class RescaleRestore<K> {
                             finish(parts, database);
                         }
                         copyRows(database);
-                        return result(database, shared);
+                        return result(database, shared, parts.privateFiles());
                     });
         } finally {
             RestoreSteps.deleteQuietly(scratch);
@@ -173,18 +173,22 @@ final class RescaleRestore<K> {
         }
     }
 
-    private RestoreResult result(Database database, List<HandleAndLocalPath> shared) {
-        if (shared == null || shared.isEmpty()) {
+    private RestoreResult result(
+            Database database,
+            List<HandleAndLocalPath> shared,
+            List<HandleAndLocalPath> privateFiles) {
+        if (shared == null || shared.isEmpty() && privateFiles.isEmpty()) {
             return RestoreResult.withoutHistory(database);
         }
         LOG.info(
                 "{} goes on with {} files ({} bytes) that {} snapshot(s) hold: an incremental checkpoint"
-                        + " refers to them, the first one after a NO_CLAIM restore uploads them.",
+                        + " refers to them, the first one after a NO_CLAIM restore has copies of them.",
                 context.operatorIdentifier(),
                 shared.size(),
                 shared.stream().mapToLong(HandleAndLocalPath::getStateSize).sum(),
                 wanted.size());
         // All snapshots are of one checkpoint.
-        return RestoreResult.ofFiles(database, wanted.get(0).getCheckpointId(), shared);
+        return RestoreResult.ofFiles(
+                database, wanted.get(0).getCheckpointId(), shared, privateFiles);
     }
 }

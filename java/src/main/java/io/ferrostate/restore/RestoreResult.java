@@ -4,10 +4,13 @@ import io.ferrostate.backend.Database;
 
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 /** An open database, and which checkpoint's files it may go on with. */
 public final class RestoreResult {
@@ -16,27 +19,34 @@ public final class RestoreResult {
     private final UUID backendIdentifier;
     private final long checkpointId;
     private final List<HandleAndLocalPath> sharedFiles;
+    private final List<HandleAndLocalPath> privateFiles;
 
     private RestoreResult(
             Database database,
             UUID backendIdentifier,
             long checkpointId,
-            List<HandleAndLocalPath> sharedFiles) {
+            List<HandleAndLocalPath> sharedFiles,
+            List<HandleAndLocalPath> privateFiles) {
         this.database = database;
         this.backendIdentifier = backendIdentifier;
         this.checkpointId = checkpointId;
         this.sharedFiles = sharedFiles;
+        this.privateFiles = privateFiles;
     }
 
     /** The database has no history: file names of earlier ones say nothing about its own. */
     static RestoreResult withoutHistory(Database database) {
-        return new RestoreResult(database, UUID.randomUUID(), -1, Collections.emptyList());
+        return ofFiles(database, -1, Collections.emptyList(), Collections.emptyList());
     }
 
     /** The database has some files of a checkpoint, under names of its own. */
     static RestoreResult ofFiles(
-            Database database, long checkpointId, List<HandleAndLocalPath> sharedFiles) {
-        return new RestoreResult(database, UUID.randomUUID(), checkpointId, sharedFiles);
+            Database database,
+            long checkpointId,
+            List<HandleAndLocalPath> sharedFiles,
+            List<HandleAndLocalPath> privateFiles) {
+        return new RestoreResult(
+                database, UUID.randomUUID(), checkpointId, sharedFiles, privateFiles);
     }
 
     /** The database consists of the files of this snapshot, under the same names. */
@@ -45,7 +55,19 @@ public final class RestoreResult {
                 database,
                 handle.getBackendIdentifier(),
                 handle.getCheckpointId(),
-                handle.getSharedStateHandles());
+                handle.getSharedStateHandles(),
+                privateFilesOf(handle));
+    }
+
+    /** SST files that only the snapshot itself may refer to, as in Flink's full ones. */
+    static List<HandleAndLocalPath> privateFilesOf(IncrementalKeyedStateHandle handle) {
+        if (!(handle instanceof IncrementalRemoteKeyedStateHandle)) {
+            return Collections.emptyList();
+        }
+        return ((IncrementalRemoteKeyedStateHandle) handle)
+                .getPrivateState().stream()
+                        .filter(file -> file.getLocalPath().endsWith(".sst"))
+                        .collect(Collectors.toList());
     }
 
     public Database database() {
@@ -63,5 +85,16 @@ public final class RestoreResult {
 
     public List<HandleAndLocalPath> sharedFiles() {
         return sharedFiles;
+    }
+
+    /** Files that the database has too, but that no later checkpoint may refer to. */
+    public List<HandleAndLocalPath> privateFiles() {
+        return privateFiles;
+    }
+
+    public List<HandleAndLocalPath> allFiles() {
+        List<HandleAndLocalPath> all = new ArrayList<>(sharedFiles);
+        all.addAll(privateFiles);
+        return all;
     }
 }

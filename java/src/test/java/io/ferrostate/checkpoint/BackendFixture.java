@@ -48,6 +48,7 @@ public final class BackendFixture implements AutoCloseable {
     private final KeyGroupRange range;
     private final RestoreResult restored;
     private final Map<String, RegisteredState> states = new LinkedHashMap<>();
+    private boolean copiesInStore = true;
     private LocalRecoveryConfig localRecovery = LocalRecoveryConfig.BACKUP_AND_RECOVERY_DISABLED;
 
     private BackendFixture(
@@ -118,6 +119,12 @@ public final class BackendFixture implements AutoCloseable {
         return this;
     }
 
+    /** With {@code checkpoint.copy-in-store: false}. */
+    BackendFixture withoutCopies() {
+        copiesInStore = false;
+        return this;
+    }
+
     public SnapshotContext<Integer> context() {
         return new SnapshotContext<>(
                 restored.database(),
@@ -127,12 +134,21 @@ public final class BackendFixture implements AutoCloseable {
                 localRecovery,
                 instance.toFile(),
                 restored.backendIdentifier(),
-                "operator");
+                "operator",
+                copiesInStore);
     }
 
     public IncrementalSnapshotStrategy<Integer> incremental() {
         return new IncrementalSnapshotStrategy<>(
-                context(), restored.checkpointId(), restored.sharedFiles());
+                context(),
+                restored.checkpointId(),
+                restored.sharedFiles(),
+                restored.privateFiles());
+    }
+
+    /** As with {@code execution.checkpointing.incremental: false}. */
+    public FullSnapshotStrategy<Integer> full() {
+        return new FullSnapshotStrategy<>(context(), restored.allFiles());
     }
 
     public Map<String, RegisteredState> states() {

@@ -141,7 +141,7 @@ class HandleShapeTest {
                 NativeSnapshotStrategy<Integer> strategy =
                         incremental
                                 ? backend.incremental()
-                                : new FullSnapshotStrategy<>(backend.context())) {
+                                : backend.full()) {
             for (int key = 0; key < 10; key++) {
                 backend.write(key, key);
             }

@@ -238,10 +238,11 @@ class SnapshotReuseTest {
 
     @Test
     void aFullStrategyKeepsAllFilesPrivate() throws Exception {
-        FullSnapshotStrategy<Integer> full = new FullSnapshotStrategy<>(backend.context());
-        IncrementalRemoteKeyedStateHandle handle =
-                snapshot(full, 1, files.location(1), CHECKPOINT);
-        full.notifyCheckpointComplete(1);
+        IncrementalRemoteKeyedStateHandle handle;
+        try (FullSnapshotStrategy<Integer> full = backend.full()) {
+            handle = snapshot(full, 1, files.location(1), CHECKPOINT);
+            full.notifyCheckpointComplete(1);
+        }
         assertThat(handle.getSharedState()).isEmpty();
         assertThat(handle.getPrivateState())
                 .allSatisfy(
@@ -288,7 +289,7 @@ class SnapshotReuseTest {
                             assertThat(stats.reusedFiles()).isEqualTo(1);
                             assertThat(stats.newFiles())
                                     .isEqualTo(1 + second.getPrivateState().size());
-                            assertThat(stats.bytesUploaded())
+                            assertThat(stats.newBytes())
                                     .isEqualTo(second.getCheckpointedSize());
                             assertThat(stats.fullSize()).isEqualTo(second.getStateSize());
                         });

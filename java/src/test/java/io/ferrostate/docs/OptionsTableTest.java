@@ -69,6 +69,9 @@ class OptionsTableTest {
         String name = option.key().substring(FerrostateOptions.PREFIX.length());
         StringBuilder text =
                 new StringBuilder(new HtmlFormatter().format(option.description()));
+        if (!option.fallbackKeys().iterator().hasNext()) {
+            text.append(" Flink's backend has no such option.");
+        }
         for (FallbackKey fallback : option.fallbackKeys()) {
             if (!fallback.getKey().equals(FerrostateOptions.ROCKSDB_PREFIX + name)) {
                 text.append(" Falls back to `").append(fallback.getKey()).append("`.");

@@ -129,14 +129,10 @@ class RestoreTest {
     @Test
     void aFullSnapshotHasNoFilesToGoOnWith() throws Exception {
         IncrementalRemoteKeyedStateHandle full;
-        try (BackendFixture backend = backend(ALL)) {
+        try (BackendFixture backend = backend(ALL);
+                FullSnapshotStrategy<Integer> strategy = backend.full()) {
             backend.write(1, 1);
-            full =
-                    snapshot(
-                            new FullSnapshotStrategy<>(backend.context()),
-                            7,
-                            files.location(7),
-                            CHECKPOINT);
+            full = snapshot(strategy, 7, files.location(7), CHECKPOINT);
         }
         try (BackendFixture backend = backend(ALL, full);
                 IncrementalSnapshotStrategy<Integer> strategy = backend.incremental()) {
