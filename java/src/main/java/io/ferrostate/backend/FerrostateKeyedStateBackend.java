@@ -168,6 +168,14 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
         }
     }
 
+    /** Whether what a rescale left is still being compacted away. For tests. */
+    boolean isSettling() throws IOException {
+        return "1".equals(
+                resources
+                        .database()
+                        .call(open -> Native.dbProperty(open, 0, "ferrostate.is-settling")));
+    }
+
     /** Compacts all states, dropping what has expired by now. For tests. */
     void compact() throws IOException {
         tellTime();

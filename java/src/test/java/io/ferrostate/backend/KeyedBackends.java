@@ -180,6 +180,14 @@ public final class KeyedBackends implements AutoCloseable {
         }
     }
 
+    /** Waits until what a rescale left is compacted away; at once with any other backend. */
+    public static void settle(AbstractKeyedStateBackend<?> backend) throws IOException {
+        while (backend instanceof FerrostateKeyedStateBackend
+                && ((FerrostateKeyedStateBackend<?>) backend).isSettling()) {
+            Thread.yield();
+        }
+    }
+
     @Override
     public void close() {
         IOUtils.closeQuietly(environment);
