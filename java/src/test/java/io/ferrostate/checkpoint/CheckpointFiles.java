@@ -6,6 +6,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.checkpoint.CheckpointType;
 import org.apache.flink.runtime.checkpoint.SavepointType;
 import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
+import org.apache.flink.runtime.state.CompletedCheckpointStorageLocation;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
@@ -54,6 +55,15 @@ public final class CheckpointFiles {
 
     public FsCheckpointStorageLocation location(long checkpointId) throws IOException {
         return (FsCheckpointStorageLocation) storage.initializeLocationForCheckpoint(checkpointId);
+    }
+
+    /** A completed checkpoint by what the JobManager knows it by. */
+    public CompletedCheckpointStorageLocation resolve(String pointer) throws IOException {
+        return storage.resolveCheckpoint(pointer);
+    }
+
+    public Path metadata(long checkpointId) {
+        return shared().resolveSibling("chk-" + checkpointId).resolve("_metadata");
     }
 
     public Path shared() {
