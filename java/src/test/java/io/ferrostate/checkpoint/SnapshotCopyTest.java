@@ -6,6 +6,7 @@ import static io.ferrostate.checkpoint.CheckpointFiles.CHECKPOINT;
 import static io.ferrostate.checkpoint.CheckpointFiles.FULL_CHECKPOINT;
 import static io.ferrostate.checkpoint.CheckpointFiles.NATIVE_SAVEPOINT;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.ferrostate.jni.Native;
 import io.ferrostate.jni.NativeLibrary;
@@ -17,6 +18,7 @@ import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.SharedStateRegistryImpl;
 import org.apache.flink.runtime.state.filesystem.FileStateHandle;
 import org.apache.flink.runtime.state.filesystem.RelativeFileStateHandle;
+import org.apache.flink.util.FileUtils;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -304,6 +306,32 @@ class SnapshotCopyTest {
         assertThat(files.all()).isEqualTo(others);
         delete(theirs);
         assertThat(restores(full, 1, 2, 3, 4)).isTrue();
+    }
+
+    /** EXDEV: no link leads from one file system to another. */
+    @Test
+    void aCheckpointOnAnotherFileSystemIsUploaded() throws Exception {
+        Path memory = Path.of("/dev/shm");
+        assumeTrue(
+                Files.isWritable(memory)
+                        && !Files.getFileStore(memory).equals(Files.getFileStore(directory)));
+        Path elsewhere = Files.createTempDirectory(memory, "ferrostate");
+        try {
+            BackendFixture before = written();
+            IncrementalSnapshotStrategy<Integer> first = owned(before.incremental());
+            IncrementalRemoteKeyedStateHandle theirs =
+                    snapshot(first, 1, new CheckpointFiles(elsewhere, 0).location(1), CHECKPOINT);
+            stop();
+            IncrementalSnapshotStrategy<Integer> strategy =
+                    owned(backend(ALL, theirs).incremental());
+            IncrementalRemoteKeyedStateHandle full = completed(strategy, 2, FULL_CHECKPOINT);
+            assertThat(lastStats().copiedFiles()).isZero();
+            assertThat(files.all()).isEqualTo(CheckpointFiles.named(full));
+            delete(theirs);
+            assertThat(restores(full, 1, 2, 3)).isTrue();
+        } finally {
+            FileUtils.deleteDirectory(elsewhere.toFile());
+        }
     }
 
     @Test
