@@ -46,7 +46,7 @@ class SnapshotCopyTest {
 
     private long liveHandles;
     private CheckpointFiles files;
-    private final SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
+    private SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
     private final List<AutoCloseable> open = new ArrayList<>();
 
     @BeforeEach
@@ -69,6 +69,13 @@ class SnapshotCopyTest {
             closing.close();
         }
         open.clear();
+    }
+
+    /** Another job with a JobManager of its own, which knows nothing of what it restores (NO_CLAIM). */
+    private void anotherJob() throws Exception {
+        stop();
+        registry.close();
+        registry = new SharedStateRegistryImpl();
     }
 
     private BackendFixture backend(KeyGroupRange range, IncrementalRemoteKeyedStateHandle... from)
@@ -247,7 +254,7 @@ class SnapshotCopyTest {
         BackendFixture before = written();
         IncrementalRemoteKeyedStateHandle theirs =
                 completed(owned(before.incremental()), 1, CHECKPOINT);
-        stop();
+        anotherJob();
         IncrementalSnapshotStrategy<Integer> strategy = owned(backend(ALL, theirs).incremental());
         IncrementalRemoteKeyedStateHandle full = completed(strategy, 2, FULL_CHECKPOINT);
         assertAllSstFilesCopied(lastStats(), full);
@@ -265,7 +272,7 @@ class SnapshotCopyTest {
         BackendFixture before = written();
         IncrementalRemoteKeyedStateHandle theirs =
                 completed(owned(before.incremental()), 1, CHECKPOINT);
-        stop();
+        anotherJob();
         List<IncrementalRemoteKeyedStateHandle> halves = new ArrayList<>();
         for (KeyGroupRange range : List.of(KeyGroupRange.of(0, 7), KeyGroupRange.of(8, 15))) {
             IncrementalSnapshotStrategy<Integer> strategy =
@@ -296,7 +303,7 @@ class SnapshotCopyTest {
         completed(first, 1, CHECKPOINT);
         before.write(4, 4);
         IncrementalRemoteKeyedStateHandle theirs = completed(first, 2, CHECKPOINT);
-        stop();
+        anotherJob();
         IncrementalSnapshotStrategy<Integer> strategy = owned(backend(ALL, theirs).incremental());
         Files.delete(sharedPaths(theirs).iterator().next());
         Set<Path> others = files.all();
@@ -321,7 +328,7 @@ class SnapshotCopyTest {
             IncrementalSnapshotStrategy<Integer> first = owned(before.incremental());
             IncrementalRemoteKeyedStateHandle theirs =
                     snapshot(first, 1, new CheckpointFiles(elsewhere, 0).location(1), CHECKPOINT);
-            stop();
+            anotherJob();
             IncrementalSnapshotStrategy<Integer> strategy =
                     owned(backend(ALL, theirs).incremental());
             IncrementalRemoteKeyedStateHandle full = completed(strategy, 2, FULL_CHECKPOINT);
