@@ -70,6 +70,10 @@ pub enum Command {
                             s3://bucket/savepoints/savepoint-4a1b2c-0d1e2f"
     )]
     Orphans(Orphans),
+    /// All of this in one HTML page that needs no network
+    #[command(after_help = "Example: ferrostate report s3://bucket/checkpoints/4a1b... --out \
+                            checkpoints.html")]
+    Report(Report),
     /// A script for the shell that completes commands and options
     #[command(after_help = "Example: ferrostate completions bash > \
                             /etc/bash_completion.d/ferrostate")]
@@ -149,6 +153,18 @@ pub struct Orphans {
     /// With --delete: where every path is written down before and after [default: ferrostate-orphans-<time>.jsonl]
     #[arg(long, value_name = "FILE", requires = "delete")]
     pub journal: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Report {
+    /// A job's checkpoint directory
+    pub job: String,
+    /// The page to write
+    #[arg(long, value_name = "FILE", default_value = "ferrostate-report.html")]
+    pub out: PathBuf,
+    /// A savepoint or checkpoint elsewhere whose files are in use too; may be given again
+    #[arg(long, value_name = "PATH")]
+    pub savepoint: Vec<String>,
 }
 
 /// A number and s, m, h or d.

@@ -9,6 +9,7 @@ mod failure;
 mod in_use;
 mod journal;
 mod leftovers;
+mod page;
 mod progress;
 mod render;
 mod sizes;
@@ -61,6 +62,7 @@ async fn run(line: &CommandLine) -> Result<(String, u8)> {
         Command::Verify(args) => return commands::verify::run(&stores, args, common).await,
         Command::Diff(args) => commands::diff::run(&stores, args, common).await?,
         Command::Orphans(args) => return commands::orphans::run(&stores, args, common).await,
+        Command::Report(args) => commands::report::run(&stores, args, common).await?,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut CommandLine::command(), "ferrostate", &mut script);

@@ -18,6 +18,15 @@ pub fn size(bytes: i64) -> String {
     format!("{value:.2} {}", UNITS[unit])
 }
 
+/// As in "1 file" and "2 files".
+pub fn count(number: u64, what: &str) -> String {
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
+}
+
 pub fn ratio(value: f64) -> String {
     format!("{value:.2}")
 }

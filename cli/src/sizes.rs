@@ -267,37 +267,44 @@ pub fn backend(keyed: &Keyed) -> &'static str {
 fn skew(subtasks: &[SubtaskSizes]) -> Option<f64> {
     let mut sizes: Vec<_> = subtasks.iter().filter(|s| !s.finished).map(|s| s.full).collect();
     sizes.sort_unstable();
-    let (largest, median) = (*sizes.last()?, sizes[sizes.len() / 2]);
-    // Of an even number the lower of the two in the middle would do as well; never divide by zero.
+    let (largest, median) = (*sizes.last()?, sizes[(sizes.len() - 1) / 2]);
+    // Of an even number the lower one of the two in the middle, so that two subtasks can be told apart.
     (sizes.len() > 1 && median > 0).then(|| largest as f64 / median as f64)
 }
 
 /// Collects sizes by state.
 #[derive(Default)]
 struct ByState<'m> {
-    states: BTreeMap<String, (StateSizes, HashSet<&'m str>, BTreeSet<i32>)>,
+    states: BTreeMap<&'m str, Held<'m>>,
+}
+
+#[derive(Default)]
+struct Held<'m> {
+    kind: Option<&'m str>,
+    full: i64,
+    counted: Counted<'m>,
+    subtasks: BTreeSet<i32>,
 }
 
 impl<'m> ByState<'m> {
-    fn add(&mut self, name: &str, kind: Option<&str>, size: i64, subtask: Option<i32>) {
-        let (state, _, subtasks) = self.states.entry(name.to_owned()).or_default();
-        state.full = state.full.saturating_add(size);
-        state.kind = state.kind.take().or_else(|| kind.map(str::to_owned));
-        subtasks.extend(subtask);
+    fn add(&mut self, name: &'m str, kind: Option<&'m str>, size: i64, subtask: Option<i32>) {
+        let held = self.states.entry(name).or_default();
+        held.full = held.full.saturating_add(size);
+        held.kind = held.kind.or(kind);
+        held.subtasks.extend(subtask);
     }
 
-    fn file(&mut self, name: &str, stream: &'m Stream) {
-        let mut counted = Counted::default();
-        counted.add(stream);
-        self.states.entry(name.to_owned()).or_default().1.extend(counted.files);
+    fn file(&mut self, name: &'m str, stream: &'m Stream) {
+        self.states.entry(name).or_default().counted.add(stream);
     }
 
     fn finish(self) -> Vec<StateSizes> {
-        let states = self.states.into_iter().map(|(name, (state, files, subtasks))| StateSizes {
-            name,
-            files: files.len(),
-            subtasks: subtasks.len(),
-            ..state
+        let states = self.states.into_iter().map(|(name, held)| StateSizes {
+            name: name.to_owned(),
+            kind: held.kind.map(str::to_owned),
+            full: held.full,
+            files: held.counted.files.len(),
+            subtasks: held.subtasks.len(),
         });
         let mut states: Vec<_> = states.collect();
         states.sort_by_key(|state| std::cmp::Reverse(state.full));
@@ -305,10 +312,10 @@ impl<'m> ByState<'m> {
     }
 }
 
-fn states(
-    operator: &Operator,
-    references: &[Reference<'_>],
-    databases: &Databases,
+fn states<'m>(
+    operator: &'m Operator,
+    references: &'m [Reference<'m>],
+    databases: &'m Databases,
 ) -> Vec<StateSizes> {
     let mut by_state = ByState::default();
     for reference in references {
@@ -380,7 +387,7 @@ pub fn state_of<'a>(reference: &'a Reference<'_>, database: Option<&'a Database>
 }
 
 /// A partition ends where the next one begins, of whichever state.
-fn partitions(state: &OperatorState, subtask: i32, by_state: &mut ByState<'_>) {
+fn partitions<'m>(state: &'m OperatorState, subtask: i32, by_state: &mut ByState<'m>) {
     let size = state.size();
     let mut begins: Vec<(i64, &str)> = state
         .states

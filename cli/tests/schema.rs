@@ -113,3 +113,28 @@ fn orphans() {
     let deleted = json(command.arg("--journal").arg(root.path().join("journal")));
     compare("orphans", &[deleted], &["deleted.failed[]"]);
 }
+
+/// What the report has of other commands is what they say.
+#[test]
+fn report() {
+    let (root, job) = common::copied("rocksdb-incremental");
+    let latest = latest(&job, "");
+    let job = latest.parent().expect("a job");
+    let mut report = json(tool(root.path()).arg("report").arg(job));
+    let fields = report.as_object_mut().expect("an object");
+    let said = fields.remove("latest").expect("latest");
+    assert_eq!(said, json(tool(root.path()).arg("show").arg(&latest)));
+    let said = fields.remove("orphans").expect("orphans");
+    assert_eq!(said, json(tool(root.path()).arg("orphans").arg(job)));
+    let steps = fields.remove("steps").expect("steps");
+    let mut step = steps[0].clone();
+    let diff = json(tool(root.path()).arg("diff").args(snapshots(job)));
+    for field in ["from", "to"] {
+        let id = step.as_object_mut().expect("an object").remove(field);
+        assert_eq!(id.as_ref(), Some(&diff[field]["checkpoint_id"]));
+    }
+    for (field, value) in step.as_object().expect("an object") {
+        assert_eq!(value, &diff[field], "{field}");
+    }
+    compare("report", &[report], &["notes[]"]);
+}

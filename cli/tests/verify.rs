@@ -178,7 +178,7 @@ fn a_wrong_command_line_is_64() {
         let (out, _, code) = run(tool(&fixtures()).args(right));
         assert!(code == 0 && !out.is_empty(), "{right:?}");
     }
-    for command in ["show", "files", "diff", "verify", "orphans", "completions", "man"] {
+    for command in ["show", "files", "diff", "verify", "orphans", "report", "completions", "man"] {
         let (out, _, _) = run(tool(&fixtures()).args([command, "--help"]));
         assert!(out.contains("Example: ferrostate "), "{out}");
     }

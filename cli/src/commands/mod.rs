@@ -2,5 +2,6 @@
 pub mod diff;
 pub mod files;
 pub mod orphans;
+pub mod report;
 pub mod show;
 pub mod verify;

@@ -14,40 +14,40 @@ use crate::in_use::Read;
 use crate::journal::Journal;
 use crate::leftovers::{decide, Decision, Rules, Spared};
 use crate::progress;
-use crate::render::{size, Table};
+use crate::render::{count, size, Table};
 use crate::store::{Entry, Location, Stores};
 
 #[derive(Debug, Serialize)]
-struct Report {
-    job: String,
+pub struct Report {
+    pub job: String,
     /// Whose files are in use.
-    snapshots: Vec<String>,
-    files: u64,
-    bytes: u64,
-    per_month: f64,
+    pub snapshots: Vec<String>,
+    pub files: u64,
+    pub bytes: u64,
+    pub per_month: f64,
     /// Oldest first.
-    orphans: Vec<Orphan>,
-    spared: Vec<SparedFiles>,
+    pub orphans: Vec<Orphan>,
+    pub spared: Vec<SparedFiles>,
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<Deleted>,
 }
 
 #[derive(Debug, Serialize)]
-struct Orphan {
-    path: String,
-    size: u64,
-    age_seconds: u64,
+pub struct Orphan {
+    pub path: String,
+    pub size: u64,
+    pub age_seconds: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct SparedFiles {
-    why: Spared,
-    files: u64,
-    bytes: u64,
+pub struct SparedFiles {
+    pub why: Spared,
+    pub files: u64,
+    pub bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Deleted {
+pub struct Deleted {
     planned: u64,
     deleted: u64,
     bytes: u64,
@@ -74,6 +74,13 @@ pub async fn run(stores: &Stores, args: &Orphans, common: &Common) -> Result<(St
     let code = if deleted.failed.is_empty() { 0 } else { UNABLE };
     report.deleted = Some(deleted);
     Ok((said(&report, common)?, code))
+}
+
+/// The dry run: what would be listed.
+pub async fn listed(stores: &Stores, args: &Orphans, common: &Common) -> Result<Report> {
+    let job = Location::parse(&args.job)?;
+    let (read, decision, now) = look(stores, &job, args, common).await?;
+    Ok(report(&job, &read, &decision, now, args.price))
 }
 
 /// What is in use is read before the files are listed and again after it: a checkpoint that completes or
@@ -156,22 +163,17 @@ fn said(report: &Report, common: &Common) -> Result<String> {
         text += &table.text();
     }
     text += &format!(
-        "{} orphans, {}, about {:.2} a month; {} checkpoints and savepoints were read\n",
-        report.files,
+        "{}, {}, about {:.2} a month; {} checkpoints and savepoints were read\n",
+        count(report.files, "orphan"),
         size(report.bytes as i64),
         report.per_month,
         report.snapshots.len(),
     );
     for spared in &report.spared {
-        let why = match spared.why {
-            Spared::Young => "younger than --min-age",
-            Spared::InFlight => "perhaps of a checkpoint in flight",
-            Spared::TaskOwned => "in taskowned/ and younger than a day",
-            Spared::Merging => "in directories of file merging",
-            Spared::Unknown => "in no directory that Flink writes checkpoints to",
-        };
+        let why = reason(spared.why);
         let bytes = size(spared.bytes as i64);
-        text += &format!("not listed: {} files, {bytes}, {why}\n", spared.files);
+        let files = count(spared.files, "file");
+        text += &format!("not listed: {files}, {bytes}, {why}\n");
     }
     match &report.deleted {
         None if report.files > 0 => text += "nothing was deleted (--delete does)\n",
@@ -192,7 +194,18 @@ fn said(report: &Report, common: &Common) -> Result<String> {
     Ok(text)
 }
 
-fn age(seconds: u64) -> String {
+/// Why a file is not listed, for people.
+pub fn reason(why: Spared) -> &'static str {
+    match why {
+        Spared::Young => "younger than --min-age",
+        Spared::InFlight => "perhaps of a checkpoint in flight",
+        Spared::TaskOwned => "in taskowned/ and younger than a day",
+        Spared::Merging => "in directories of file merging",
+        Spared::Unknown => "in no directory that Flink writes checkpoints to",
+    }
+}
+
+pub fn age(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
@@ -208,7 +221,8 @@ fn confirm(report: &Report) -> Result<()> {
         return Err(Failure::unable("--delete needs --yes where nobody can be asked"));
     }
     let bytes = size(report.bytes as i64);
-    eprint!("{} files, {bytes}, would be deleted for good. Type their number: ", report.files);
+    let files = count(report.files, "file");
+    eprint!("{files}, {bytes}, would be deleted for good. Type their number: ");
     let _ = std::io::stderr().flush();
     let mut line = String::new();
     input.lock().read_line(&mut line).map_err(Failure::unable)?;
