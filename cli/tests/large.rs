@@ -37,11 +37,9 @@ fn manifest() -> Vec<u8> {
     text(&mut records[0], b"leveldb.BytewiseComparator");
     for (id, state) in STATES.iter().enumerate() {
         let mut added = Vec::new();
-        for (tag, value) in [(200, id as u64 + 1)] {
-            number(&mut added, tag);
+        for value in [200, id as u64 + 1, 201] {
             number(&mut added, value);
         }
-        number(&mut added, 201);
         text(&mut added, state.as_bytes());
         records.push(added);
     }
