@@ -52,10 +52,21 @@ impl Assembly {
 
     /// Moves files into a new column family. The parts have no keys in common; within each, files of
     /// level 0 stand in the order of their age, oldest first.
-    pub fn import(&mut self, name: &str, parts: &[(&Path, Vec<TableFile>)]) -> Result<()> {
+    ///
+    /// A cancel deletes them in the parts' directories, so that RocksDB, which opens one after the other
+    /// and looks at no flag, fails at the next one.
+    pub fn import(
+        &mut self,
+        name: &str,
+        parts: &[(&Path, Vec<TableFile>)],
+        cancel: &Cancel,
+    ) -> Result<()> {
         // SAFETY: `self` owns the database, and the column family goes before it.
-        let column =
-            unsafe { ffi_import::import(raw_db(&self.rocks), &self.column_options, name, parts) };
+        let import = || unsafe {
+            ffi_import::import(raw_db(&self.rocks), &self.column_options, name, parts)
+        };
+        let column = cancel.interrupting(|| delete(parts), import);
+        cancel.check("the import of files")?;
         let column = column.map_err(|e| self.about(e, "import the files of", name))?;
         self.columns.insert(name.to_owned(), column);
         Ok(())
@@ -83,8 +94,14 @@ impl Assembly {
         cancel: &Cancel,
     ) -> Result<()> {
         let raw = self.raw(name)?;
-        // SAFETY: `self` owns the database.
-        let done = unsafe { ffi_import::compact_range(raw, range, cancel) };
+        let interrupt = || {
+            let raw = raw; // as a whole: its pointers alone may not go to another thread
+                           // SAFETY: `self` owns the database.
+            unsafe { ffi_import::end_compactions(raw.db) }
+        };
+        // SAFETY: as above.
+        let work = || unsafe { ffi_import::compact_range(raw, range, cancel) };
+        let done = cancel.interrupting(interrupt, work);
         cancel.check("the compaction")?;
         done.map_err(|e| self.about(e, "compact", name))
     }
@@ -105,3 +122,16 @@ impl Assembly {
         error.context(format!("{step} state '{name}' (database {})", self.path.display()))
     }
 }
+
+fn delete(parts: &[(&Path, Vec<TableFile>)]) {
+    for (directory, files) in parts {
+        for file in files {
+            // Gone already, or left to whoever deletes the directory.
+            let _ = std::fs::remove_file(directory.join(file.name()));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "assembly_test.rs"]
+mod tests;

@@ -148,7 +148,18 @@ fn raw_files(files: &[TableFile], names: &[String]) -> Vec<RawFile> {
         .collect()
 }
 
-/// Compacts the files that have keys of a range, or all, until `cancel` ends it.
+/// Makes compactions that were asked for end soon: also those that wait, maybe for long, for one of the
+/// threads that all databases share. There will be no more of them.
+///
+/// # Safety
+/// `db` is open.
+pub(super) unsafe fn end_compactions(db: *mut sys::rocksdb_t) {
+    // SAFETY: the caller vouches for `db`.
+    unsafe { sys::rocksdb_disable_manual_compaction(db) }
+}
+
+/// Compacts the files that have keys of a range, or all, until `cancel` or [`end_compactions`] ends it;
+/// while it waits for a thread only the latter does.
 ///
 /// # Safety
 /// `raw` points to a live database.
@@ -206,6 +217,8 @@ pub(super) unsafe fn flush(raw: RawColumn) -> Result<()> {
     // SAFETY: the caller vouches for `raw`; the options are made and freed here.
     unsafe {
         let options = sys::rocksdb_flushoptions_create();
+        // Else it waits for compactions, however long these take.
+        sys::rocksdb_flushoptions_set_allow_write_stall(options, 1);
         sys::rocksdb_flush_cf(raw.db, options, raw.column, &raw mut error);
         sys::rocksdb_flushoptions_destroy(options);
     }

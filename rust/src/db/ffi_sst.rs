@@ -9,6 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
+/// Bytes of a file that may wait to be written to the disk.
+const UNWRITTEN: u64 = 8 << 20;
+
 /// Writes one file at a time, in the format that the options say.
 pub(super) struct SstWriter(*mut sys::rocksdb_sstfilewriter_t);
 
@@ -20,6 +23,9 @@ impl SstWriter {
         // SAFETY: the writer copies both kinds of options, and what they share it shares too.
         unsafe {
             let files = sys::rocksdb_envoptions_create();
+            // Else completing a large file could take long, and nothing could end it.
+            sys::rocksdb_envoptions_set_bytes_per_sync(files, UNWRITTEN);
+            sys::rocksdb_envoptions_set_strict_bytes_per_sync(files, 1);
             let writer = sys::rocksdb_sstfilewriter_create(files, options.as_raw_ptr());
             sys::rocksdb_envoptions_destroy(files);
             Self(writer)

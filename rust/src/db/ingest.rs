@@ -2,8 +2,9 @@
 //! then join a column family in one step. Until that step the column family is as it was, and whatever
 //! goes wrong deletes the files. Where the rows come from is the caller's business.
 use super::columns::Column;
+use super::ffi_import;
 use super::ffi_sst::SstWriter;
-use super::rows::rows;
+use super::rows::{rows, Row};
 use crate::error::{Error, Result};
 use rocksdb::IngestExternalFileOptions;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,11 @@ impl Ingest {
         self.attempt(|load| load.add_rows(page))
     }
 
+    /// As [`Ingest::add`], of rows as they are.
+    pub fn put<'a>(&mut self, rows: impl IntoIterator<Item = Row<'a>>) -> Result<()> {
+        self.attempt(|load| rows.into_iter().try_for_each(|row| load.add_row(row)))
+    }
+
     /// Makes all rows part of the column family, where they replace those with the same keys. The
     /// caller sees to it that nobody writes to the column family meanwhile.
     pub fn ingest(&mut self) -> Result<()> {
@@ -77,19 +83,20 @@ impl Ingest {
     }
 
     fn add_rows(&mut self, page: &[u8]) -> Result<()> {
-        for row in rows(page)? {
-            let (key, value) = row?;
-            if !self.open {
-                let path = self.files.another();
-                self.open = true;
-                self.writer.open(path).map_err(|e| e.context(step("create", path)))?;
-            }
-            self.writer
-                .put(key, value)
-                .map_err(|e| e.context(step("write to", self.files.current())))?;
-            if self.writer.file_size() >= self.file_size {
-                self.finish_file()?;
-            }
+        rows(page)?.try_for_each(|row| self.add_row(row?))
+    }
+
+    fn add_row(&mut self, (key, value): Row<'_>) -> Result<()> {
+        if !self.open {
+            let path = self.files.another();
+            self.open = true;
+            self.writer.open(path).map_err(|e| e.context(step("create", path)))?;
+        }
+        self.writer
+            .put(key, value)
+            .map_err(|e| e.context(step("write to", self.files.current())))?;
+        if self.writer.file_size() >= self.file_size {
+            self.finish_file()?;
         }
         Ok(())
     }
@@ -107,7 +114,9 @@ impl Ingest {
             return Ok(());
         }
         // By ourselves: inside, RocksDB would flush while it keeps writers and its own recovery out.
-        self.column.flush()?;
+        // SAFETY: `column` keeps the database open.
+        unsafe { ffi_import::flush(self.column.raw()) }
+            .map_err(|error| error.context("write out what is in memory"))?;
         self.column.ingest(&self.files.paths, &options())?;
         self.files.paths.clear();
         Ok(())

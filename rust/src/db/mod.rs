@@ -29,6 +29,9 @@ pub use scan::{successor, Cursor, Fill};
 pub use threads::MOST as MOST_THREADS;
 
 #[cfg(test)]
+mod testing;
+
+#[cfg(test)]
 #[path = "db_test.rs"]
 mod tests;
 

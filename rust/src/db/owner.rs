@@ -1,7 +1,8 @@
 //! The one owner of an open database. Fields close in the order they stand. Opening is `open.rs`'s
 //! business, bytes are `columns.rs`'s.
 use super::columns::Column;
-use super::ffi::RawOptions;
+use super::ffi::{raw_db, RawOptions};
+use super::ffi_import;
 use super::ffi_ttl::TtlClock;
 use super::open::Filters;
 use super::settle::Settling;
@@ -13,8 +14,12 @@ use rocksdb::{Cache, DBWithThreadMode, MultiThreaded, Options};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 pub(super) type RocksDb = DBWithThreadMode<MultiThreaded>;
+
+const RUNNING_JOBS: [&str; 2] = ["rocksdb.num-running-compactions", "rocksdb.num-running-flushes"];
+const RUNNING_JOBS_INTERVAL: Duration = Duration::from_millis(2);
 
 const OPEN: u8 = 0;
 const CLOSED: u8 = 1;
@@ -110,9 +115,22 @@ impl Db {
         let before = self.state.swap(CLOSED, Ordering::Relaxed);
         if before != CLOSED {
             self.settling.cancel();
-            self.rocks.cancel_all_background_work(true);
+            // Without waiting: jobs that have not begun wait for threads that all databases share.
+            self.rocks.cancel_all_background_work(false);
+            // SAFETY: `self` owns the database.
+            unsafe { ffi_import::end_compactions(raw_db(&self.rocks)) }
         }
         self.settling.join();
+        while self.has_running_jobs() {
+            std::thread::sleep(RUNNING_JOBS_INTERVAL);
+        }
+    }
+
+    /// Jobs that have begun see that the database closes, and end soon.
+    fn has_running_jobs(&self) -> bool {
+        RUNNING_JOBS
+            .iter()
+            .any(|name| self.rocks.property_int_value(*name).is_ok_and(|it| it.unwrap_or(0) > 0))
     }
 
     /// Names of the column families, without `default`.

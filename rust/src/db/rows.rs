@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 const HEADER: usize = 8;
 
 /// Key and value.
-pub(super) type Row<'a> = (&'a [u8], &'a [u8]);
+pub type Row<'a> = (&'a [u8], &'a [u8]);
 
 /// The entries of a page, in their order.
 pub(super) fn rows(page: &[u8]) -> Result<impl Iterator<Item = Result<Row<'_>>>> {

@@ -104,3 +104,7 @@ impl Db {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "settle_test.rs"]
+mod tests;

@@ -36,6 +36,13 @@ pub(super) fn ensure(jobs: i32) -> Result<()> {
     Ok(())
 }
 
+/// Threads that compact.
+#[cfg(test)]
+pub(super) fn compacting() -> i32 {
+    let jobs = *STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    (jobs - (jobs / 4).max(1)).max(1)
+}
+
 /// Has so many threads alive at one moment.
 fn try_out(count: i32) -> std::io::Result<()> {
     let gate = Mutex::new(());

@@ -289,16 +289,19 @@ extern "system" fn copy_range(
     db: jlong,
     from: jbyteArray,
     to: jbyteArray,
+    states: jobjectArray,
     cancel: jlong,
 ) {
     cold(env, (), |env| {
         let source = arrays::string(env, source, "source directory")?;
+        let states = arrays::strings(env, states, "states")?;
         let from = arrays::bytes(env, from)?.unwrap_or_default();
         let to = arrays::bytes(env, to)?;
         let cancel = handle::get::<Cancel>(cancel)?.share();
         let db = handle::get::<Db>(db)?.share();
         let mut target = DbSink::new(Arc::clone(&db));
         guarded(&db, || {
+            range::check_states(Path::new(&source), &states)?;
             range::copy_range(Path::new(&source), &from, to.as_deref(), &mut target, &cancel)
         })
     });
@@ -353,7 +356,7 @@ pub(super) fn natives() -> Vec<Native> {
             c"([Ljava/lang/String;[JLjava/lang/String;[Ljava/lang/String;J)V",
             download
         ),
-        native!(c"copyRange", c"(Ljava/lang/String;J[B[BJ)V", copy_range),
+        native!(c"copyRange", c"(Ljava/lang/String;J[B[B[Ljava/lang/String;J)V", copy_range),
         native!(c"directoryClaim", c"(Ljava/lang/String;)J", directory_claim),
         native!(c"directoryRelease", c"(J)V", directory_release),
         native!(c"directorySweep", c"(Ljava/lang/String;)[Ljava/lang/String;", directory_sweep),

@@ -10,6 +10,7 @@ use rocksdb::{
 use crate::cancel::Cancel;
 use crate::db::{check_manifest, read_only_options};
 use crate::error::{Error, Result};
+use crate::restore::complete;
 
 /// A batch ends at so many bytes of keys and values, or so many rows.
 const BATCH_BYTES: usize = 1 << 20;
@@ -25,6 +26,8 @@ pub type Row = (Box<[u8]>, Box<[u8]>);
 pub trait RangeSink {
     fn begin_column(&mut self, name: &str) -> Result<()>;
     fn put_batch(&mut self, rows: &[Row]) -> Result<()>;
+    /// All rows of the column family were there. Not called after a failure or a cancel.
+    fn end_column(&mut self) -> Result<()>;
 }
 
 /// Copies the rows with `from <= key < to` (no end if None) of every column family but "default".
@@ -48,9 +51,20 @@ pub fn copy_range(
     for name in columns.iter().filter(|name| *name != DEFAULT_COLUMN_FAMILY_NAME) {
         let about = || format!("copy column family {name} of {}", source.display());
         sink.begin_column(name).map_err(|error| error.context(about()))?;
-        copy_column(&db, name, from, to, sink, cancel).map_err(|error| error.context(about()))?;
+        copy_column(&db, name, from, to, sink, cancel)
+            .and_then(|()| sink.end_column())
+            .map_err(|error| error.context(about()))?;
     }
     Ok(())
+}
+
+/// Fails unless the source has the column families of these states and no others.
+pub fn check_states(source: &Path, states: &[String]) -> Result<()> {
+    let step = || format!("see which column families {} has", source.display());
+    check_manifest(source).map_err(|error| error.context(step()))?;
+    let columns =
+        DB::list_cf(&source_options()?, source).map_err(|cause| Error::rocksdb(&step(), &cause))?;
+    complete::check(columns.iter().map(String::as_str), states)
 }
 
 fn source_options() -> Result<Options> {

@@ -1,10 +1,14 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rocksdb::WriteOptions;
 use tempfile::TempDir;
 
 use super::*;
+use crate::config::Config;
+use crate::db::Db;
 use crate::error::Kind;
+use crate::restore::db_sink::DbSink;
 use crate::runtime::testing::within;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -20,6 +24,10 @@ struct Collected {
 impl RangeSink for Collected {
     fn begin_column(&mut self, name: &str) -> Result<()> {
         self.columns.push((name.to_string(), Rows::new()));
+        Ok(())
+    }
+
+    fn end_column(&mut self) -> Result<()> {
         Ok(())
     }
 
@@ -169,5 +177,52 @@ fn a_missing_or_broken_source_is_named() {
         let error = error.expect_err("broken");
         assert!(matches!(error.kind, Kind::Corrupted | Kind::Missing), "{error}");
         assert!(error.text.contains(&*sst.to_string_lossy()), "{error}");
+    });
+}
+
+/// The number of rows.
+fn count(db: &Arc<Db>, name: &str) -> usize {
+    let column = db.column(name).expect("column");
+    let mut rows = column.iterate(&[]).expect("iterator");
+    rows.seek_to_first();
+    std::iter::from_fn(|| rows.valid().then(|| rows.next())).count()
+}
+
+/// Wherever it is stopped, the database has whole column families of the source or nothing of them, and
+/// no files lie beside it.
+#[test]
+fn a_cancel_or_a_failure_at_any_step_leaves_no_half_column() {
+    use crate::cancel::testing::Event;
+    within(|| {
+        let source = database(50);
+        let copy = |cancel: &Cancel| {
+            let target = tempfile::tempdir().expect("a directory");
+            let path = target.path().join("db");
+            let db = Db::open(&path, &Config::default(), None).expect("open");
+            let mut sink = DbSink::new(Arc::clone(&db));
+            let outcome = copy_range(source.path(), &[1], Some(&[200]), &mut sink, cancel);
+            drop(sink);
+            assert_eq!(std::fs::read_dir(target.path()).expect("listed").count(), 1);
+            (outcome, [count(&db, "values"), count(&db, "list")])
+        };
+        let (outcome, whole) = copy(&Cancel::new());
+        outcome.expect("copied");
+        assert!(whole[0] > 9000 && whole[1] == 199, "{whole:?}");
+        for event in [Event::Cancel, Event::Fail] {
+            for look in 0.. {
+                let cancel = Cancel::with(event, look);
+                let (outcome, rows) = copy(&cancel);
+                let Some(step) = cancel.happened_at() else {
+                    assert!(outcome.is_ok() && rows == whole && look > 3, "{look} looks");
+                    break;
+                };
+                let error = outcome.expect_err("stopped");
+                let kind = if event == Event::Cancel { Kind::Cancelled } else { Kind::Io };
+                assert_eq!(error.kind, kind, "{step}: {error}");
+                for (rows, whole) in rows.into_iter().zip(whole) {
+                    assert!(rows == 0 || rows == whole, "{step}: {rows} of {whole} rows");
+                }
+            }
+        }
     });
 }

@@ -11,6 +11,7 @@ use crate::cancel::Cancel;
 use crate::config::{CompactionStyle, Config};
 use crate::db::{Assembly, DeadRange};
 use crate::error::{Error, Result};
+use crate::store::copy::{copy_new, Durability};
 
 /// Makes the database and closes it. The ranges of dead keys that its files bring along.
 pub(super) fn assemble(
@@ -24,9 +25,10 @@ pub(super) fn assemble(
     let names: BTreeSet<&String> = parts.iter().flat_map(|part| part.columns.keys()).collect();
     for name in names {
         cancel.check("the import of files")?;
-        dead.extend(import(&mut database, name, parts, config)?);
+        dead.extend(import(&mut database, name, parts, config, cancel)?);
     }
     database.close();
+    cancel.check("the import of files")?;
     Ok(dead)
 }
 
@@ -35,6 +37,7 @@ fn import(
     name: &str,
     parts: &[Part],
     config: &Config,
+    cancel: &Cancel,
 ) -> Result<Vec<DeadRange>> {
     let with_files: Vec<_> =
         parts.iter().filter_map(|part| Some((part, part.columns.get(name)?))).collect();
@@ -44,7 +47,7 @@ fn import(
     }
     let sources: Vec<_> =
         with_files.iter().map(|(part, _)| part.directory.as_path()).zip(files).collect();
-    database.import(name, &sources)?;
+    database.import(name, &sources, cancel)?;
     let mut dead = Vec::new();
     for (part, files) in with_files {
         for (from, to) in part.range.outside(files) {
@@ -59,12 +62,13 @@ fn import(
 }
 
 /// Links a part's files into a directory, or copies them where there are no links.
-pub(super) fn link_files(part: &Part, directory: &Path) -> Result<()> {
+pub(super) fn link_files(part: &Part, directory: &Path, cancel: &Cancel) -> Result<()> {
     for file in part.columns.values().flatten() {
+        cancel.check("the linking of files")?;
         let (from, to) = (part.directory.join(file.name()), directory.join(file.name()));
-        fs::hard_link(&from, &to)
-            .or_else(|_| fs::copy(&from, &to).map(drop))
-            .map_err(|cause| Error::io("link", &from, &cause))?;
+        if fs::hard_link(&from, &to).is_err() {
+            copy_new(&from, &to, Durability::Buffered, cancel)?;
+        }
     }
     Ok(())
 }

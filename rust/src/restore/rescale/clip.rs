@@ -47,12 +47,12 @@ fn clip(part: &Part, config: &Config, directory: &Path, cancel: &Cancel) -> Resu
     let links = directory.with_extension("links");
     fs::create_dir_all(&links).map_err(|cause| Error::io("create", &links, &cause))?;
     // The originals stay until the end: a number of theirs must not be given to a new file.
-    link_files(part, &links)?;
+    link_files(part, &links, cancel)?;
     let linked = Part { directory: links, ..part.clone() };
     let mut database = Assembly::open(directory, config)?;
     for (name, files) in &linked.columns {
         cancel.check("the clipping").map_err(about)?;
-        database.import(name, &[(&linked.directory, files.clone())])?;
+        database.import(name, &[(&linked.directory, files.clone())], cancel)?;
         for (from, to) in part.range.outside(files) {
             database.delete_range(name, &from, &to)?;
             database.flush(name)?;

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use crate::cancel::Cancel;
 use crate::config::Config;
-use crate::db::table_files::{self, Manifest};
+use crate::db::table_files;
 use crate::db::{Db, DeadRange};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
+use crate::restore::complete;
 use crate::restore::copy_range::copy_range;
 use crate::restore::db_sink::DbSink;
 
@@ -53,7 +54,7 @@ impl Rescale {
         Self { config, parts: Vec::new(), copies: Vec::new(), dead: Vec::new() }
     }
 
-    /// Takes in the next part, whose MANIFEST and CURRENT are in `directory` and which must have all
+    /// Takes in the next part, whose MANIFEST and CURRENT are in `directory` and whose states are
     /// `states`. The names of the table files that are wanted there before `run`; None if its files
     /// cannot be imported.
     pub fn add(
@@ -64,7 +65,7 @@ impl Rescale {
     ) -> Result<Option<Vec<String>>> {
         let unusable = match table_files::read(directory) {
             Ok(Ok(manifest)) => {
-                check_complete(&manifest, states)?;
+                complete::check(manifest.columns.keys().map(String::as_str), states)?;
                 let columns = plan::select(manifest, &range);
                 let too_deep = columns.values().flatten().any(|file| file.level > levels::DEEPEST);
                 if !too_deep {
@@ -123,20 +124,6 @@ impl Rescale {
         }
         db.settle(std::mem::take(&mut self.dead));
         Ok(())
-    }
-}
-
-/// Files and meta file must be of one snapshot: a state without its data would be empty.
-fn check_complete(manifest: &Manifest, states: &[String]) -> Result<()> {
-    match states.iter().find(|state| !manifest.columns.contains_key(*state)) {
-        None => Ok(()),
-        Some(state) => Err(Error::new(
-            Kind::Corrupted,
-            format!(
-                "the meta file lists the state '{state}', but the database files have no column \
-                 family for it"
-            ),
-        )),
     }
 }
 

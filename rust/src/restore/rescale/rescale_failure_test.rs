@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use super::testing::*;
 use super::*;
+use crate::cancel::testing::Event;
 use crate::runtime::testing::within;
 
 #[test]
@@ -19,6 +20,44 @@ fn a_cancel_before_any_step_leaves_no_database() {
             .expect_err("cancelled");
         assert_eq!(error.kind, Kind::Cancelled, "{error}");
         assert!(!directory.join("db").exists());
+    });
+}
+
+/// Wherever it looks at the flag, a cancel ends it there and a failure is told as one.
+#[test]
+fn a_cancel_or_a_failure_at_any_step_leaves_no_database() {
+    within(|| {
+        let mut job = Job::new(Config::default());
+        for name in ["values", "list"] {
+            for group in 0..GROUPS as u8 {
+                job.column(&[group], name).put(&[group, 0], &[group]).expect("put");
+            }
+        }
+        // Both parts have all rows, so they are clipped before they are imported.
+        let checkpoint = [job.checkpoint(), job.checkpoint()].concat();
+        let parts = [range(0, 2), range(1, 2)];
+        for event in [Event::Cancel, Event::Fail] {
+            let mut steps = std::collections::BTreeSet::new();
+            for look in 0.. {
+                let (mut rescale, directory) = job.prepared(&checkpoint, &parts, &range(0, 1));
+                let (target, scratch) = (directory.join("db"), directory.join("scratch"));
+                let cancel = Cancel::with(event, look);
+                let outcome = rescale.run(&target, &scratch, &cancel);
+                let Some(step) = cancel.happened_at() else {
+                    outcome.expect("nothing happened").expect("not refused");
+                    break;
+                };
+                let error = outcome.expect_err("stopped");
+                let kind = if event == Event::Cancel { Kind::Cancelled } else { Kind::Io };
+                assert_eq!(error.kind, kind, "{step}: {error}");
+                assert!(error.text.contains(&step), "{step}: {error}");
+                assert!(!target.exists(), "{step}");
+                steps.insert(step);
+            }
+            for step in ["linking of files", "clipping", "compaction", "import of files"] {
+                assert!(steps.iter().any(|it| it.contains(step)), "{step}: {steps:?}");
+            }
+        }
     });
 }
 
@@ -122,9 +161,11 @@ fn a_state_without_a_column_family_is_an_error() {
         let mut job = Job::new(small_files());
         job.work(100);
         let checkpoint = job.checkpoint();
-        let states = ["values".to_owned(), "lost".to_owned()];
+        let manifest = table_files::read(&checkpoint[0]).expect("read").expect("usable");
+        let mut states: Vec<_> = manifest.columns.into_keys().collect();
         let mut rescale = Rescale::new(Config::default());
-        rescale.add(&checkpoint[0], range(0, 1), &states[..1]).expect("there").expect("usable");
+        rescale.add(&checkpoint[0], range(0, 1), &states).expect("there").expect("usable");
+        states.push("lost".to_owned());
         let error = rescale.add(&checkpoint[0], range(0, 1), &states).expect_err("lost");
         assert_eq!(error.kind, Kind::Corrupted);
         assert!(error.text.contains("'lost'"), "{error}");

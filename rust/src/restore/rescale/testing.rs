@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::{Kept, KeyRange, Rescale};
 use crate::cancel::Cancel;
 use crate::config::Config;
-use crate::db::{Column, Db};
+use crate::db::{table_files, Column, Db};
 
 pub(super) const GROUPS: u16 = 128;
 
@@ -179,7 +179,9 @@ impl Job {
             for name in names(source).iter().filter(|name| !name.ends_with(".sst")) {
                 fs::copy(source.join(name), target.join(name)).expect("copied");
             }
-            let files = rescale.add(&target, KeyRange { from, to }, &[]).expect("read");
+            let manifest = table_files::read(&target).expect("read").expect("usable");
+            let states: Vec<_> = manifest.columns.into_keys().collect();
+            let files = rescale.add(&target, KeyRange { from, to }, &states).expect("read");
             for name in files.expect("can be imported") {
                 fs::hard_link(source.join(&name), target.join(&name)).expect("linked");
             }

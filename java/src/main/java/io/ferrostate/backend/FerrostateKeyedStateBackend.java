@@ -99,7 +99,11 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
                         database,
                         states,
                         access,
-                        new StateMigration(cursors, ttlTimeProvider, cancelStreamRegistry),
+                        new StateMigration(
+                                access.keyGroupBytes(),
+                                cursors,
+                                ttlTimeProvider,
+                                cancelStreamRegistry),
                         ttlFilters);
         this.timers = timers;
         this.keyStreams = new KeyStreams<>(states, cursors, access);

@@ -28,12 +28,17 @@ final class StateMigration {
 
     private static final Logger LOG = LoggerFactory.getLogger(StateMigration.class);
 
+    private final int keyGroupBytes;
     private final Cursors cursors;
     private final TtlTimeProvider ttlTimeProvider;
     private final CloseableRegistry cancelRegistry;
 
     StateMigration(
-            Cursors cursors, TtlTimeProvider ttlTimeProvider, CloseableRegistry cancelRegistry) {
+            int keyGroupBytes,
+            Cursors cursors,
+            TtlTimeProvider ttlTimeProvider,
+            CloseableRegistry cancelRegistry) {
+        this.keyGroupBytes = keyGroupBytes;
         this.cursors = cursors;
         this.ttlTimeProvider = ttlTimeProvider;
         this.cancelRegistry = cancelRegistry;
@@ -42,21 +47,25 @@ final class StateMigration {
     <N, SV> void run(
             StateDescriptor<?, SV> descriptor,
             RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo,
-            AbstractState<?, N, SV> state)
+            AbstractState<?, N, SV> state,
+            FormerSchemas<SV> former)
             throws Exception {
         if (descriptor.getType() == StateDescriptor.Type.MAP) {
-            checkUserKey(metaInfo);
+            for (RegisteredKeyValueStateBackendMetaInfo<?, SV> part : former.metaInfos()) {
+                checkUserKey(part);
+            }
         }
         LOG.info("Migrating state '{}': its serialization format has changed.", state.name());
-        long rows = rewrite(metaInfo, state);
+        long rows = rewrite(metaInfo, state, former);
         LOG.info("Migrated {} rows of state '{}'.", rows, state.name());
     }
 
     private <N, SV> long rewrite(
-            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo, AbstractState<?, N, SV> state)
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo,
+            AbstractState<?, N, SV> state,
+            FormerSchemas<SV> former)
             throws Exception {
-        TtlAwareSerializer<SV, ?> prior = ttlAware(metaInfo.getPreviousStateSerializer());
-        TtlAwareSerializer<SV, ?> current = ttlAware(metaInfo.getStateSerializer());
+        TtlAwareSerializer<SV, ?> current = FormerSchemas.ttlAware(metaInfo.getStateSerializer());
         DataInputDeserializer old = new DataInputDeserializer();
         DataOutputSerializer migrated = new DataOutputSerializer(512);
         long count = 0;
@@ -65,6 +74,11 @@ final class StateMigration {
             while (rows.next()) {
                 checkNotCancelled(state.name());
                 ScanPage row = rows.row();
+                TtlAwareSerializer<SV, ?> prior =
+                        former.serializer(keyGroup(row.bytes(), row.keyOffset()));
+                if (prior == null) {
+                    continue;
+                }
                 old.setBuffer(row.bytes(), row.valueOffset(), row.valueLength());
                 migrated.clear();
                 state.migrateSerializedValue(old, migrated, prior, current, ttlTimeProvider);
@@ -90,9 +104,12 @@ final class StateMigration {
         }
     }
 
-    @SuppressWarnings("unchecked")
-    private static <SV> TtlAwareSerializer<SV, ?> ttlAware(TypeSerializer<SV> serializer) {
-        return (TtlAwareSerializer<SV, ?>) TtlAwareSerializer.wrapTtlAwareSerializer(serializer);
+    private int keyGroup(byte[] bytes, int offset) {
+        int keyGroup = 0;
+        for (int i = 0; i < keyGroupBytes; i++) {
+            keyGroup = (keyGroup << Byte.SIZE) | (bytes[offset + i] & 0xff);
+        }
+        return keyGroup;
     }
 
     private static void checkUserKey(RegisteredKeyValueStateBackendMetaInfo<?, ?> metaInfo)

@@ -95,7 +95,7 @@ final class StateRegistrar<K> {
         try {
             checkNamespace(metaInfo.getName(), namespaces, previousNamespace, namespaceSerializer);
             metaInfo.checkStateMetaInfo(descriptor);
-            updateValues(known.column(), metaInfo, descriptor);
+            updateValues(known, metaInfo, descriptor);
             return metaInfo;
         } catch (Throwable failure) {
             states.put(metaInfo.getName(), known.withMetaInfo(asRestored(metaInfo, previousNamespace)));
@@ -104,7 +104,7 @@ final class StateRegistrar<K> {
     }
 
     private <N, SV> void updateValues(
-            Column column,
+            RegisteredState known,
             RegisteredKeyValueStateBackendMetaInfo<N, SV> metaInfo,
             StateDescriptor<?, SV> descriptor)
             throws Exception {
@@ -112,18 +112,43 @@ final class StateRegistrar<K> {
         TypeSerializer<SV> previous = metaInfo.getStateSerializer();
         TypeSerializerSchemaCompatibility<SV> compatibility =
                 metaInfo.updateStateSerializer(descriptor.getSerializer());
+        checkCompatible(compatibility, descriptor, previous);
+        FormerSchemas<SV> former = new FormerSchemas<>();
+        if (compatibility.isCompatibleAfterMigration()) {
+            former.ofTheRest(metaInfo);
+        }
+        for (OtherSchema other : known.others()) {
+            RegisteredKeyValueStateBackendMetaInfo<N, SV> part =
+                    new RegisteredKeyValueStateBackendMetaInfo<>(other.snapshot());
+            TypeSerializer<SV> written = part.getStateSerializer();
+            TypeSerializerSchemaCompatibility<SV> ofPart =
+                    part.updateStateSerializer(descriptor.getSerializer());
+            checkCompatible(ofPart, descriptor, written);
+            // What was reconfigured is for the others' values: as they are, these may not suit it.
+            boolean asIs =
+                    ofPart.isCompatibleAsIs()
+                            && !compatibility.isCompatibleWithReconfiguredSerializer();
+            former.of(other.keyGroups(), asIs ? null : part);
+        }
+        if (!former.isEmpty()) {
+            ttlFilters.disable(known.column());
+            // An object of its own: the one in use knows nothing of the new schema until it is there.
+            AbstractState<K, N, SV> rewriter = States.create(descriptor, access);
+            rewriter.register(descriptor, metaInfo, known.column());
+            migration.run(descriptor, metaInfo, rewriter, former);
+        }
+    }
+
+    private static <SV> void checkCompatible(
+            TypeSerializerSchemaCompatibility<SV> compatibility,
+            StateDescriptor<?, SV> descriptor,
+            TypeSerializer<SV> previous)
+            throws StateMigrationException {
         if (compatibility.isIncompatible()) {
             throw new StateMigrationException(
                     "The new serializer of state '" + descriptor.getName() + "' ("
                             + descriptor.getSerializer()
                             + ") must not be incompatible with the old one (" + previous + ").");
-        }
-        if (compatibility.isCompatibleAfterMigration()) {
-            ttlFilters.disable(column);
-            // An object of its own: the one in use knows nothing of the new schema until it is there.
-            AbstractState<K, N, SV> rewriter = States.create(descriptor, access);
-            rewriter.register(descriptor, metaInfo, column);
-            migration.run(descriptor, metaInfo, rewriter);
         }
     }
 

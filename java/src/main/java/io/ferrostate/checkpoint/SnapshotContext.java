@@ -9,6 +9,7 @@ import org.apache.flink.runtime.state.LocalRecoveryConfig;
 import org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot;
 
 import java.io.File;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -56,9 +57,11 @@ public final class SnapshotContext<K> {
     }
 
     /** Meta infos of all states as they are now; column families restore in this order. */
-    List<StateMetaInfoSnapshot> stateMetaInfos() {
+    List<StateMetaInfoSnapshot> stateMetaInfos() throws IOException {
         List<StateMetaInfoSnapshot> snapshots = new ArrayList<>(states.size());
-        states.values().forEach(state -> snapshots.add(state.metaInfo().snapshot()));
+        for (RegisteredState state : states.values()) {
+            snapshots.add(state.snapshot());
+        }
         return snapshots;
     }
 

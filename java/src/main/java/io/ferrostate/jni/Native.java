@@ -352,9 +352,16 @@ public final class Native {
      * Copies the rows with {@code from <= key < to} of every column family of the database files in
      * {@code sourceDirectory} into {@code db}, creating column families as needed. {@code to} null:
      * no end.
+     *
+     * @param states the column families that the source must have, and no others.
      */
     public static native void copyRange(
-            String sourceDirectory, long db, byte[] from, byte[] to, long cancel)
+            String sourceDirectory,
+            long db,
+            byte[] from,
+            byte[] to,
+            String[] states,
+            long cancel)
             throws IOException;
 
     // ---- rescale: files of databases for other key groups become a new database ---------------------
@@ -366,7 +373,7 @@ public final class Native {
      * Adds a part: the wanted keys ({@code from <= key < to}; null: no end) of a database whose CURRENT
      * and MANIFEST are in {@code directory}. Parts have no keys in common.
      *
-     * @param states column families that the database must have.
+     * @param states the column families that the database must have, and no others.
      * @return the SST files that {@link #rescaleRun} needs there, and no others; null if files of this
      *     database cannot be imported (the log says why): then it is no part.
      */

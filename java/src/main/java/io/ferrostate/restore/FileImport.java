@@ -50,9 +50,13 @@ final class FileImport implements AutoCloseable {
             byte[] to,
             List<StateMetaInfoSnapshot> states)
             throws IOException {
-        String[] names =
-                states.stream().map(StateMetaInfoSnapshot::getName).toArray(String[]::new);
-        String[] files = Native.rescalePart(handle, directory.toString(), from, to, names);
+        String[] files =
+                Native.rescalePart(
+                        handle,
+                        directory.toString(),
+                        from,
+                        to,
+                        StateRegistration.names(states));
         if (files == null) {
             return null;
         }

@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
 
 /**
  * Restores snapshots of other key groups: the files with wanted keys, and only these, are brought and
@@ -38,8 +39,8 @@ final class RescaleRestore<K> {
     /** Of each of the wanted snapshots. */
     private final List<List<StateMetaInfoSnapshot>> wantedStates = new ArrayList<>();
 
-    /** Those of the wanted snapshots whose rows must be copied. */
-    private final List<IncrementalKeyedStateHandle> toCopy = new ArrayList<>();
+    /** Places of those of the wanted snapshots whose rows must be copied. */
+    private final List<Integer> toCopy = new ArrayList<>();
 
     RescaleRestore(RestoreContext<K> context, RestoreSteps<K> steps) {
         this.context = context;
@@ -89,7 +90,7 @@ final class RescaleRestore<K> {
         List<Boolean> prepared = ParallelTransfer.run("ferrostate-rescale", preparations);
         for (int i = 0; i < wanted.size(); i++) {
             if (!prepared.get(i)) {
-                toCopy.add(wanted.get(i));
+                toCopy.add(i);
             }
         }
         if (parts.isEmpty()) {
@@ -106,7 +107,7 @@ final class RescaleRestore<K> {
                                                 scratch.resolve("clipped")));
         if (shared == null) {
             toCopy.clear();
-            toCopy.addAll(wanted);
+            IntStream.range(0, wanted.size()).forEach(toCopy::add);
         }
         return shared;
     }
@@ -168,8 +169,9 @@ final class RescaleRestore<K> {
     }
 
     private void copyRows(Database database) throws Exception {
-        for (int i = 0; i < toCopy.size(); i++) {
-            steps.copyRows(toCopy.get(i), database, scratch.resolve("rows-" + i));
+        for (int i : toCopy) {
+            steps.copyRows(
+                    wanted.get(i), wantedStates.get(i), database, scratch.resolve("rows-" + i));
         }
     }
 

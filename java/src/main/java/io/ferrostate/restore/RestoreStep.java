@@ -18,6 +18,15 @@ import java.util.stream.Stream;
 /** Names the step of a restore in what it throws: which operator, which snapshot, doing what. */
 final class RestoreStep {
 
+    /** Is called before each step, with its name. */
+    @FunctionalInterface
+    interface Failpoint {
+        void before(String step) throws Exception;
+    }
+
+    /** For tests, which fail or cancel there. */
+    static volatile Failpoint failpoint = step -> {};
+
     private final String operatorIdentifier;
 
     RestoreStep(String operatorIdentifier) {
@@ -37,6 +46,7 @@ final class RestoreStep {
     <T> T run(String step, List<? extends KeyedStateHandle> handles, Callable<T> body)
             throws Exception {
         try {
+            failpoint.before(step);
             return body.call();
         } catch (StateMigrationException
                 | CancellationException

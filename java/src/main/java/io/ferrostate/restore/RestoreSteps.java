@@ -89,24 +89,29 @@ final class RestoreSteps<K> {
                     if (filesAreThere) {
                         StateRegistration.checkComplete(database, states);
                     }
-                    return registration.register(database, states);
+                    return registration.register(database, states, wanted(handle));
                 });
     }
 
     /** Copies the wanted rows of a snapshot, whose files are brought and deleted again. */
-    void copyRows(IncrementalKeyedStateHandle handle, Database database, Path scratch)
+    void copyRows(
+            IncrementalKeyedStateHandle handle,
+            List<StateMetaInfoSnapshot> states,
+            Database database,
+            Path scratch)
             throws Exception {
         KeyGroupRange wanted = wanted(handle);
         try {
             download(scratch, handle, name -> true);
             step.run("copying key groups " + wanted.prettyPrintInterval(), handle,
-                    () -> copyRange(scratch, database, wanted));
+                    () -> copyRange(scratch, database, wanted, StateRegistration.names(states)));
         } finally {
             deleteQuietly(scratch);
         }
     }
 
-    private Void copyRange(Path source, Database database, KeyGroupRange wanted)
+    private Void copyRange(
+            Path source, Database database, KeyGroupRange wanted, String[] states)
             throws IOException {
         try (CancelToken cancel = CancelToken.registeredIn(context.cancelRegistry())) {
             return database.call(
@@ -116,6 +121,7 @@ final class RestoreSteps<K> {
                                 target,
                                 firstKey(wanted),
                                 endKey(wanted),
+                                states,
                                 cancel.handle());
                         return null;
                     });

@@ -4,6 +4,7 @@ import io.ferrostate.backend.Database;
 import io.ferrostate.backend.RegisteredState;
 import io.ferrostate.jni.CancelToken;
 
+import org.apache.flink.runtime.state.KeyGroupsStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.restore.FullSnapshotRestoreOperation;
 import org.apache.flink.runtime.state.restore.KeyGroup;
@@ -13,8 +14,10 @@ import org.apache.flink.runtime.state.restore.ThrowingIterator;
 import org.apache.flink.util.StateMigrationException;
 
 import java.io.IOException;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CancellationException;
+import java.util.stream.Collectors;
 
 /**
  * Restores canonical savepoints (compatibility D12), which any backend may have written: Flink's own
@@ -57,14 +60,20 @@ final class SavepointRestore<K> {
                 new FullSnapshotRestoreOperation<>(
                         context.keyGroupRange(),
                         context.userCodeClassLoader(),
-                        handles,
+                        cancellable(handles),
                         context.keySerializer());
         try (CancelToken cancel = CancelToken.registeredIn(context.cancelRegistry());
                 ThrowingIterator<SavepointRestoreResult> parts = reader.restore()) {
+            // Flink's reader goes through the handles in their order.
+            Iterator<KeyedStateHandle> handle = handles.iterator();
             while (parts.hasNext()) {
                 SavepointRestoreResult part = parts.next();
                 List<RegisteredState> states =
-                        registration.register(database, part.getStateMetaInfoSnapshots());
+                        registration.register(
+                                database,
+                                part.getStateMetaInfoSnapshots(),
+                                context.keyGroupRange()
+                                        .getIntersection(handle.next().getKeyGroupRange()));
                 try (RestoredRows rows = new RestoredRows(states);
                         ThrowingIterator<KeyGroup> keyGroups = part.getRestoredKeyGroups()) {
                     while (keyGroups.hasNext()) {
@@ -75,6 +84,13 @@ final class SavepointRestore<K> {
                 }
             }
         }
+    }
+
+    private List<KeyedStateHandle> cancellable(List<KeyedStateHandle> handles) {
+        return handles.stream()
+                .map(KeyGroupsStateHandle.class::cast)
+                .map(handle -> CancellableInput.savepoint(handle, context.cancelRegistry()))
+                .collect(Collectors.toList());
     }
 
     private static void copyKeyGroup(KeyGroup keyGroup, RestoredRows rows, CancelToken cancel)

@@ -50,7 +50,7 @@ public final class CanonicalSavepoint<K> implements FullSnapshotResources<K> {
     /** Adds states, in the order of their registration and before any queue. */
     public void addStates(Collection<RegisteredState> states, Cursors cursors) throws IOException {
         for (RegisteredState state : states) {
-            metaInfos.add(state.metaInfo().snapshot());
+            metaInfos.add(state.snapshot());
             rows.add(
                     new ColumnRows(
                             cursors.open(state.column(), false), transformer(state.metaInfo())));
