@@ -94,11 +94,8 @@ impl Assembly {
         cancel: &Cancel,
     ) -> Result<()> {
         let raw = self.raw(name)?;
-        let interrupt = || {
-            let raw = raw; // as a whole: its pointers alone may not go to another thread
-                           // SAFETY: `self` owns the database.
-            unsafe { ffi_import::end_compactions(raw.db) }
-        };
+        // SAFETY: `self` owns the database.
+        let interrupt = || unsafe { ffi_import::end_compactions(raw) };
         // SAFETY: as above.
         let work = || unsafe { ffi_import::compact_range(raw, range, cancel) };
         let done = cancel.interrupting(interrupt, work);

@@ -152,10 +152,10 @@ fn raw_files(files: &[TableFile], names: &[String]) -> Vec<RawFile> {
 /// threads that all databases share. There will be no more of them.
 ///
 /// # Safety
-/// `db` is open.
-pub(super) unsafe fn end_compactions(db: *mut sys::rocksdb_t) {
-    // SAFETY: the caller vouches for `db`.
-    unsafe { sys::rocksdb_disable_manual_compaction(db) }
+/// `raw` points to a live database.
+pub(super) unsafe fn end_compactions(raw: RawColumn) {
+    // SAFETY: the caller vouches for `raw`.
+    unsafe { sys::rocksdb_disable_manual_compaction(raw.db) }
 }
 
 /// Compacts the files that have keys of a range, or all, until `cancel` or [`end_compactions`] ends it;

@@ -1,7 +1,7 @@
 //! The one owner of an open database. Fields close in the order they stand. Opening is `open.rs`'s
 //! business, bytes are `columns.rs`'s.
 use super::columns::Column;
-use super::ffi::{raw_db, RawOptions};
+use super::ffi::{raw_db, RawColumn, RawOptions};
 use super::ffi_import;
 use super::ffi_ttl::TtlClock;
 use super::open::Filters;
@@ -118,12 +118,17 @@ impl Db {
             // Without waiting: jobs that have not begun wait for threads that all databases share.
             self.rocks.cancel_all_background_work(false);
             // SAFETY: `self` owns the database.
-            unsafe { ffi_import::end_compactions(raw_db(&self.rocks)) }
+            unsafe { ffi_import::end_compactions(self.raw()) }
         }
         self.settling.join();
         while self.has_running_jobs() {
             std::thread::sleep(RUNNING_JOBS_INTERVAL);
         }
+    }
+
+    /// The database alone.
+    fn raw(&self) -> RawColumn {
+        RawColumn { db: raw_db(&self.rocks), column: std::ptr::null_mut() }
     }
 
     /// Jobs that have begun see that the database closes, and end soon.

@@ -59,7 +59,8 @@ class RescaleFallbackTest {
         }
     }
 
-    private static IncrementalRemoteKeyedStateHandle notImportable(
+    /** Its MANIFEST says that there are user-defined timestamps. */
+    static IncrementalRemoteKeyedStateHandle notImportable(
             IncrementalRemoteKeyedStateHandle handle) throws Exception {
         List<HandleAndLocalPath> files = new ArrayList<>();
         for (HandleAndLocalPath file : handle.getPrivateState()) {
