@@ -2,6 +2,7 @@ package io.ferrostate.restore;
 
 import org.apache.flink.runtime.state.CheckpointBoundKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
+import org.apache.flink.runtime.state.IncrementalLocalKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyGroupsStateHandle;
 import org.apache.flink.runtime.state.KeyedStateHandle;
@@ -93,6 +94,11 @@ final class RestoreStep {
 
     /** Short: a handle's own text lists every file. */
     static String nameOf(KeyedStateHandle handle) {
+        if (handle instanceof IncrementalLocalKeyedStateHandle) {
+            IncrementalLocalKeyedStateHandle local = (IncrementalLocalKeyedStateHandle) handle;
+            return "the local copy of checkpoint " + local.getCheckpointId() + " in "
+                    + local.getDirectoryStateHandle().getDirectory();
+        }
         if (handle instanceof CheckpointBoundKeyedStateHandle) {
             return "checkpoint " + ((CheckpointBoundKeyedStateHandle) handle).getCheckpointId();
         }

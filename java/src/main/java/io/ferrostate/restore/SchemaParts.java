@@ -50,7 +50,7 @@ final class SchemaParts {
         if (main == null || (hasRows && !mainHasRows)) {
             main = part;
             mainHasRows = hasRows;
-        } else if (hasRows && !Arrays.equals(bytes(main), bytes(part))) {
+        } else if (hasRows && !isSame(main, part)) {
             checkSameKind(part);
             addOther(part, keyGroups);
         }
@@ -120,6 +120,14 @@ final class SchemaParts {
             TypeSerializerSnapshot<T> reader, TypeSerializerSnapshot<?> written) {
         return reader.resolveSchemaCompatibility((TypeSerializerSnapshot<T>) written)
                 .isCompatibleAsIs();
+    }
+
+    private static boolean isSame(StateMetaInfoSnapshot one, StateMetaInfoSnapshot two) {
+        try {
+            return Arrays.equals(bytes(one), bytes(two));
+        } catch (IOException | RuntimeException unknown) {
+            return false; // a snapshot that can be read but not written again: looked at more closely
+        }
     }
 
     private static byte[] bytes(StateMetaInfoSnapshot snapshot) throws IOException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.ferrostate.SmallDisk;
 import io.ferrostate.FerrostateOptions;
 import io.ferrostate.FerrostateStateBackend;
 import io.ferrostate.backend.KeyedBackends;

@@ -1,4 +1,4 @@
-package io.ferrostate.migration;
+package io.ferrostate;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.Random;
 
 /** A file system of some megabytes in memory; skips the test where mounting is not allowed. */
-final class SmallDisk implements AutoCloseable {
+public final class SmallDisk implements AutoCloseable {
 
     private final Path path;
 
@@ -17,7 +17,7 @@ final class SmallDisk implements AutoCloseable {
         this.path = path;
     }
 
-    static SmallDisk mount(Path path, int megabytes) throws Exception {
+    public static SmallDisk mount(Path path, int megabytes) throws Exception {
         Files.createDirectories(path);
         assumeTrue(
                 run("mount", "-t", "tmpfs", "-o", "size=" + megabytes + "m", "tmpfs", path.toString()),
@@ -25,12 +25,12 @@ final class SmallDisk implements AutoCloseable {
         return new SmallDisk(path);
     }
 
-    Path path() {
+    public Path path() {
         return path;
     }
 
     /** Leaves no room for anything else. */
-    void fill(Path file) {
+    public void fill(Path file) {
         byte[] noise = new byte[1 << 12];
         new Random(1).nextBytes(noise);
         try (OutputStream out = Files.newOutputStream(file)) {
