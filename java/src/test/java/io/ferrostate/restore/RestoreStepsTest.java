@@ -53,10 +53,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -198,9 +198,9 @@ class RestoreStepsTest {
         return step.replaceAll("/\\S*/", "");
     }
 
-    /** The names of all steps, in the order they were taken. */
-    private List<String> steps(KeyedStateHandle[] handles) throws Exception {
-        List<String> steps = Collections.synchronizedList(new ArrayList<>());
+    /** The names of all steps; some are taken side by side. */
+    private Set<String> steps(KeyedStateHandle[] handles) throws Exception {
+        Set<String> steps = Collections.synchronizedSet(new LinkedHashSet<>());
         RestoreStep.failpoint = step -> steps.add(withoutPath(step));
         build(new CloseableRegistry(), handles).dispose();
         return steps;
@@ -210,11 +210,15 @@ class RestoreStepsTest {
     @EnumSource(Way.class)
     void aCancelBeforeAnyStep(Way way) throws Exception {
         KeyedStateHandle[] handles = handles(way);
-        int count = steps(handles).size();
-        for (int n = 0; n < count; n++) {
+        for (String name : steps(handles)) {
             CloseableRegistry registry = new CloseableRegistry();
-            stopAt(n, step -> registry.close());
-            assertEnds(way, registry, handles);
+            RestoreStep.failpoint =
+                    step -> {
+                        if (withoutPath(step).equals(name)) {
+                            registry.close();
+                        }
+                    };
+            assertEnds(way + ", before " + name, registry, handles);
         }
     }
 
@@ -222,31 +226,24 @@ class RestoreStepsTest {
     @EnumSource(Way.class)
     void aFailureInAnyStep(Way way) throws Exception {
         KeyedStateHandle[] handles = handles(way);
-        List<String> steps = steps(handles);
+        Set<String> steps = steps(handles);
         assertThat(steps).hasSizeGreaterThan(way == Way.CANONICAL_SAVEPOINT ? 0 : 3);
         Set<Path> before = content();
-        Set<String> seen = new TreeSet<>();
-        for (int n = 0; n < steps.size(); n++) {
-            List<String> failed = Collections.synchronizedList(new ArrayList<>());
-            AtomicInteger next = new AtomicInteger();
-            int at = n;
+        for (String name : steps) {
             RestoreStep.failpoint =
                     step -> {
-                        if (next.getAndIncrement() == at) {
-                            failed.add(step);
+                        if (withoutPath(step).equals(name)) {
                             throw new IOException("the disk is gone");
                         }
                     };
             Throwable failure = catchThrowable(new CloseableRegistry(), handles);
             assertThat(failure)
                     .hasMessageContaining("the operator")
-                    .hasMessageContaining("while " + failed.get(0))
                     .hasMessageContaining("the disk is gone")
                     .hasMessageContaining("Nothing of the snapshot was changed");
-            seen.add(withoutPath(failed.get(0)));
-            assertNothingLeft(before, failed.get(0));
+            assertThat(withoutPath(failure.getMessage())).contains("while " + name);
+            assertNothingLeft(before, name);
         }
-        assertThat(seen).containsAll(steps);
     }
 
     /** The store stops answering in the middle, and only closing its streams helps. */
@@ -274,7 +271,7 @@ class RestoreStepsTest {
                             });
             canceller.setDaemon(true);
             canceller.start();
-            assertEnds(way, registry, stuck);
+            assertEnds(way + ", the store hangs", registry, stuck);
             canceller.join();
         }
     }
@@ -312,25 +309,14 @@ class RestoreStepsTest {
                 remote.getMetaDataStateHandle());
     }
 
-    private static void stopAt(int step, RestoreStep.Failpoint event) {
-        AtomicInteger next = new AtomicInteger();
-        RestoreStep.failpoint =
-                name -> {
-                    if (next.getAndIncrement() == step) {
-                        event.before(name);
-                        System.out.println("RestoreStepsTest: cancel before: " + name);
-                    }
-                };
-    }
-
     /** Cancelled, or past the point where it matters. */
-    private void assertEnds(Way way, CloseableRegistry registry, KeyedStateHandle... handles)
+    private void assertEnds(String where, CloseableRegistry registry, KeyedStateHandle... handles)
             throws Exception {
         Set<Path> before = content();
         long started = System.nanoTime();
         Throwable failure = catchThrowable(registry, handles);
         long millis = (System.nanoTime() - started) / 1_000_000;
-        System.out.println("RestoreStepsTest: " + way + " ended after " + millis + " ms");
+        System.out.println("RestoreStepsTest: " + where + ": ended after " + millis + " ms");
         assertThat(registry.isClosed()).as("the test's point").isTrue();
         assertThat(millis).isLessThan(LIMIT_MILLIS);
         if (failure != null) {
@@ -338,7 +324,7 @@ class RestoreStepsTest {
                     .as("%s", failure)
                     .isPresent();
         }
-        assertNothingLeft(before, way.name());
+        assertNothingLeft(before, where);
     }
 
     /** Null if it was restored; the backend is gone again then. */
