@@ -89,6 +89,7 @@ public final class Backends implements AutoCloseable {
     private final SharedStateRegistryImpl registry = new SharedStateRegistryImpl();
     private final CloseableRegistry streams = new CloseableRegistry();
     private final Configuration more = new Configuration();
+    private TtlTimeProvider clock = TtlTimeProvider.DEFAULT;
     private long checkpointId;
 
     public Backends(Path directory, int maxParallelism, Snapshot snapshot) throws Exception {
@@ -107,6 +108,12 @@ public final class Backends implements AutoCloseable {
     /** An option of the backends opened from now on. */
     public <T> Backends set(ConfigOption<T> option, T value) {
         more.set(option, value);
+        return this;
+    }
+
+    /** By which values expire in the backends opened from now on; the system's if not set. */
+    Backends clock(TtlTimeProvider provider) {
+        clock = provider;
         return this;
     }
 
@@ -150,7 +157,7 @@ public final class Backends implements AutoCloseable {
                                 maxParallelism,
                                 range,
                                 environment.getTaskKvStateRegistry(),
-                                TtlTimeProvider.DEFAULT,
+                                clock,
                                 new UnregisteredMetricsGroup(),
                                 handles,
                                 streams));

@@ -6,8 +6,6 @@ import io.ferrostate.compatibility.Backends.Kind;
 import io.ferrostate.compatibility.Backends.Snapshot;
 
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
-import org.apache.flink.runtime.state.KeyGroupRange;
-import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 
 import org.junit.jupiter.api.Timeout;
@@ -36,7 +34,7 @@ class RescaleRoundTripTest {
 
     @TempDir Path directory;
 
-    private final SortedMap<String, String> expected = new TreeMap<>();
+    private SortedMap<String, String> expected = new TreeMap<>();
 
     static Collection<Arguments> variants() {
         List<Arguments> variants = new ArrayList<>();
@@ -71,46 +69,14 @@ class RescaleRoundTripTest {
             int maxParallelism,
             List<KeyedStateHandle> handles)
             throws Exception {
-        List<AbstractKeyedStateBackend<String>> subtasks = new ArrayList<>();
-        try {
-            SortedMap<String, String> found = new TreeMap<>();
-            for (int subtask = 0; subtask < PARALLELISMS[round]; subtask++) {
-                KeyGroupRange range =
-                        KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex(
-                                maxParallelism, PARALLELISMS[round], subtask);
-                subtasks.add(backends.open(kind, range, of(range, handles)));
-                found.putAll(dump(subtasks.get(subtask), maxParallelism));
+        try (Subtasks subtasks =
+                new Subtasks(backends, kind, PARALLELISMS[round], maxParallelism, handles)) {
+            assertThat(subtasks.dump()).as("round %d on %s", round, kind).isEqualTo(expected);
+            for (AbstractKeyedStateBackend<String> subtask : subtasks.all) {
+                subtasks.workload(subtask).run(round, OPERATIONS / PARALLELISMS[round]);
             }
-            assertThat(found).as("round %d on %s", round, kind).isEqualTo(expected);
-            expected.clear();
-            List<KeyedStateHandle> next = new ArrayList<>();
-            for (AbstractKeyedStateBackend<String> subtask : subtasks) {
-                new Workload(subtask, maxParallelism)
-                        .run(round, OPERATIONS / PARALLELISMS[round]);
-                expected.putAll(dump(subtask, maxParallelism));
-            }
-            next.addAll(backends.snapshotAll(subtasks));
-            return next;
-        } finally {
-            subtasks.forEach(AbstractKeyedStateBackend::dispose);
+            expected = subtasks.dump();
+            return subtasks.snapshot();
         }
-    }
-
-    private static List<KeyedStateHandle> of(KeyGroupRange range, List<KeyedStateHandle> handles) {
-        List<KeyedStateHandle> wanted = new ArrayList<>();
-        for (KeyedStateHandle handle : handles) {
-            KeyedStateHandle intersection = handle.getIntersection(range);
-            if (intersection != null) {
-                wanted.add(intersection);
-            }
-        }
-        return wanted;
-    }
-
-    private static SortedMap<String, String> dump(
-            AbstractKeyedStateBackend<String> subtask, int maxParallelism) throws Exception {
-        SortedMap<String, String> dump = new Workload(subtask, maxParallelism).dump();
-        dump.keySet().removeIf(entry -> entry.startsWith("keys of"));
-        return dump;
     }
 }

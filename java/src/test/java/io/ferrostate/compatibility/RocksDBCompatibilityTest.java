@@ -91,7 +91,7 @@ class RocksDBCompatibilityTest {
             SortedMap<String, String> dump = new TreeMap<>();
             KeyedStateHandle lower =
                     write(backends, writer, KeyGroupRange.of(0, 63), maxParallelism, dump);
-            String lowerValueKeys = dump.get("keys of value");
+            assertThat(dump).hasSizeGreaterThan(300);
             KeyedStateHandle upper =
                     write(
                             backends,
@@ -99,8 +99,6 @@ class RocksDBCompatibilityTest {
                             KeyGroupRange.of(64, maxParallelism - 1),
                             maxParallelism,
                             dump);
-            assertThat(lowerValueKeys).isNotEqualTo(dump.get("keys of value"));
-            dump.keySet().removeIf(entry -> entry.startsWith("keys of"));
             assertRestores(
                     backends, writer.other(), all, maxParallelism, dump, lower, upper);
         }
@@ -170,8 +168,7 @@ class RocksDBCompatibilityTest {
                 backends.open(kind, range, Arrays.asList(handles));
         try {
             Workload workload = new Workload(backend, maxParallelism);
-            assertThat(workload.dump()).containsAllEntriesOf(dump);
-            assertThat(workload.dump()).hasSizeBetween(dump.size(), dump.size() + 2);
+            assertThat(workload.dump()).isEqualTo(dump);
             assertThat(workload.untouched()).isEqualTo(workload.expectedUntouched());
         } finally {
             backend.dispose();

@@ -1,81 +1,65 @@
 package io.ferrostate.compatibility;
 
-import org.apache.flink.api.common.functions.AggregateFunction;
-import org.apache.flink.api.common.state.AggregatingStateDescriptor;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
-import org.apache.flink.api.common.state.MapState;
-import org.apache.flink.api.common.state.MapStateDescriptor;
-import org.apache.flink.api.common.state.ReducingStateDescriptor;
+import static io.ferrostate.compatibility.AllStates.DIGITS;
+import static io.ferrostate.compatibility.AllStates.FIRED;
+import static io.ferrostate.compatibility.AllStates.MAP;
+import static io.ferrostate.compatibility.AllStates.NAMES;
+import static io.ferrostate.compatibility.AllStates.NUMBERS;
+import static io.ferrostate.compatibility.AllStates.SUM;
+import static io.ferrostate.compatibility.AllStates.TEXTS;
+import static io.ferrostate.compatibility.AllStates.TTL_LIST;
+import static io.ferrostate.compatibility.AllStates.TTL_MAP;
+import static io.ferrostate.compatibility.AllStates.TTL_VALUE;
+import static io.ferrostate.compatibility.AllStates.UNTOUCHED;
+import static io.ferrostate.compatibility.AllStates.VALUE;
+import static io.ferrostate.compatibility.AllStates.WINDOW;
+import static io.ferrostate.compatibility.AllStates.WINDOWS;
+import static io.ferrostate.compatibility.AllStates.WINDOW_SUM;
+
 import org.apache.flink.api.common.state.State;
 import org.apache.flink.api.common.state.StateDescriptor;
-import org.apache.flink.api.common.state.ValueStateDescriptor;
-import org.apache.flink.api.common.typeutils.TypeSerializer;
-import org.apache.flink.api.common.typeutils.base.IntSerializer;
-import org.apache.flink.api.common.typeutils.base.LongSerializer;
-import org.apache.flink.api.common.typeutils.base.StringSerializer;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
-import org.apache.flink.runtime.state.VoidNamespace;
-import org.apache.flink.runtime.state.VoidNamespaceSerializer;
 import org.apache.flink.runtime.state.internal.InternalMergingState;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
- * Random operations on every kind of state and namespace, and a readable dump of all state. Both see
- * only the keys of the backend's key groups.
+ * Random operations on {@link AllStates}, for the keys of the backend's key groups: any of them, or
+ * one of them, to which the same happens whatever the parallelism.
  */
 final class Workload {
 
-    private static final int KEYS = 120;
-
-    private static final ValueStateDescriptor<String> VALUE =
-            new ValueStateDescriptor<>("value", StringSerializer.INSTANCE);
-    private static final ValueStateDescriptor<String> UNTOUCHED =
-            new ValueStateDescriptor<>("untouched", StringSerializer.INSTANCE);
-    private static final ListStateDescriptor<String> TEXTS =
-            new ListStateDescriptor<>("texts", StringSerializer.INSTANCE);
-    private static final ListStateDescriptor<Integer> NUMBERS =
-            new ListStateDescriptor<>("numbers", IntSerializer.INSTANCE);
-    private static final MapStateDescriptor<String, Long> MAP =
-            new MapStateDescriptor<>("map", StringSerializer.INSTANCE, LongSerializer.INSTANCE);
-    private static final ReducingStateDescriptor<Long> SUM =
-            new ReducingStateDescriptor<>("sum", Long::sum, LongSerializer.INSTANCE);
-    private static final AggregatingStateDescriptor<Long, String, Integer> DIGITS =
-            new AggregatingStateDescriptor<>("digits", new Digits(), StringSerializer.INSTANCE);
-    private static final ListStateDescriptor<Long> WINDOW =
-            new ListStateDescriptor<>("window", LongSerializer.INSTANCE);
-    private static final ReducingStateDescriptor<Long> WINDOW_SUM =
-            new ReducingStateDescriptor<>("window sum", Long::sum, LongSerializer.INSTANCE);
-    private static final MapStateDescriptor<Integer, String> NAMED =
-            new MapStateDescriptor<>("named", IntSerializer.INSTANCE, StringSerializer.INSTANCE);
-
-    /** Key and namespace are both of variable length here: the ambiguous case of the key bytes. */
-    private static final List<String> NAMES = Arrays.asList("", "a", "long ".repeat(60));
-
-    private static final TypeSerializer<TimeWindow> WINDOWS = new TimeWindow.Serializer();
+    private static final int KEYS = 64;
 
     private final AbstractKeyedStateBackend<String> backend;
+    private final AllStates states;
     private final List<String> keys;
+    private boolean nullNumbers = true;
 
     Workload(AbstractKeyedStateBackend<String> backend, int maxParallelism) {
         this.backend = backend;
+        this.states = new AllStates(backend);
         this.keys = keys(backend.getKeyGroupRange(), maxParallelism);
     }
 
-    private static List<String> keys(KeyGroupRange range, int maxParallelism) {
+    /**
+     * Puts no null into maps whose serializer cannot write null. All backends keep them, but the heap
+     * fails to write them into a canonical savepoint.
+     */
+    Workload withoutNullNumbers() {
+        nullNumbers = false;
+        return this;
+    }
+
+    static List<String> keys(KeyGroupRange range, int maxParallelism) {
         List<String> keys = new ArrayList<>();
         for (int i = 0; i < KEYS; i++) {
             // Lengths of one and of two bytes.
@@ -87,26 +71,38 @@ final class Workload {
         return keys;
     }
 
-    void writeUntouched() throws Exception {
-        for (String key : keys) {
-            backend.setCurrentKey(key);
-            plain(UNTOUCHED).update("kept for " + key);
-        }
+    SortedMap<String, String> dump() throws Exception {
+        return states.dump(keys);
     }
 
-    List<String> untouched() throws Exception {
-        List<String> values = new ArrayList<>();
+    /** Of a state that {@link #dump} does not ask for: a backend has it nevertheless. */
+    SortedMap<String, String> untouched() throws Exception {
+        SortedMap<String, String> values = new TreeMap<>();
         for (String key : keys) {
             backend.setCurrentKey(key);
-            values.add(plain(UNTOUCHED).value());
+            values.put(key, states.plain(UNTOUCHED).value());
         }
         return values;
     }
 
-    List<String> expectedUntouched() {
-        return keys.stream().map(key -> "kept for " + key).collect(Collectors.toList());
+    SortedMap<String, String> expectedUntouched() {
+        SortedMap<String, String> values = new TreeMap<>();
+        keys.forEach(key -> values.put(key, "kept for " + key));
+        return values;
     }
 
+    void writeUntouched() throws Exception {
+        for (String key : keys) {
+            writeUntouched(key);
+        }
+    }
+
+    void writeUntouched(String key) throws Exception {
+        backend.setCurrentKey(key);
+        states.plain(UNTOUCHED).update("kept for " + key);
+    }
+
+    /** Operations on any keys. */
     void run(long seed, int operations) throws Exception {
         Random random = new Random(seed);
         for (int i = 0; i < operations; i++) {
@@ -115,49 +111,83 @@ final class Workload {
         }
     }
 
+    /** A round of operations on each key. */
+    void round(long round, int operationsPerKey) throws Exception {
+        for (String key : keys) {
+            round(key, round, operationsPerKey);
+        }
+    }
+
+    void round(String key, long round, int operations) throws Exception {
+        Random random = new Random(round * 31 + key.hashCode());
+        backend.setCurrentKey(key);
+        for (int i = 0; i < operations; i++) {
+            step(random);
+        }
+    }
+
+    /** Notes that a timer of the current key has fired. */
+    void fired(long timestamp) throws Exception {
+        Integer before = states.plain(FIRED).get(timestamp);
+        states.plain(FIRED).put(timestamp, before == null ? 1 : before + 1);
+    }
+
     private void step(Random random) throws Exception {
         long number = random.nextInt(1000) - 500;
         String text = ",".repeat(random.nextInt(3)) + number;
-        switch (random.nextInt(14)) {
+        switch (random.nextInt(18)) {
             case 0:
-                plain(VALUE).update(random.nextInt(8) == 0 ? null : text);
+                states.plain(VALUE).update(random.nextInt(8) == 0 ? null : text);
                 break;
             case 1:
-                plain(TEXTS).add(text);
+                states.plain(TEXTS).add(text);
                 break;
             case 2:
-                plain(TEXTS).addAll(Arrays.asList(text, "", text));
+                states.plain(TEXTS).addAll(Arrays.asList(text, "", text));
                 break;
             case 3:
-                plain(TEXTS).update(random.nextBoolean() ? List.of() : List.of(text));
+                states.plain(TEXTS).update(random.nextBoolean() ? List.of() : List.of(text));
                 break;
             case 4:
                 // 44 is the delimiter's byte.
-                plain(NUMBERS).addAll(Arrays.asList((int) number, 44, 0x2C2C2C2C));
+                states.plain(NUMBERS).addAll(Arrays.asList((int) number, 44, 0x2C2C2C2C));
                 break;
             case 5:
-                plain(MAP).put(text, random.nextInt(4) == 0 ? null : (Long) number);
+                boolean isNull = random.nextInt(4) == 0 && nullNumbers;
+                states.plain(MAP).put(text, isNull ? null : (Long) number);
                 break;
             case 6:
-                plain(MAP).remove(text);
+                states.plain(MAP).remove(text);
                 break;
             case 7:
-                plain(SUM).add(number);
+                states.plain(SUM).add(number);
                 break;
             case 8:
-                plain(DIGITS).add(number);
+                states.plain(DIGITS).add(number);
                 break;
             case 9:
-                in(window(random), WINDOWS, WINDOW).add(number);
+                states.window(window(random), WINDOW).add(number);
                 break;
             case 10:
-                in(window(random), WINDOWS, WINDOW_SUM).add(number);
+                states.window(window(random), WINDOW_SUM).add(number);
                 break;
             case 11:
                 mergeWindows(random.nextBoolean() ? WINDOW : WINDOW_SUM);
                 break;
             case 12:
-                named(random).put((int) number, text);
+                states.named(name(random)).put((int) number, random.nextBoolean() ? null : text);
+                break;
+            case 13:
+                states.plain(TTL_VALUE).update(text);
+                break;
+            case 14:
+                states.plain(TTL_LIST).add(text);
+                break;
+            case 15:
+                states.plain(TTL_LIST).addAll(Arrays.asList(text, ",", ""));
+                break;
+            case 16:
+                states.plain(TTL_MAP).put((int) number % 10, text);
                 break;
             default:
                 clear(random);
@@ -165,136 +195,41 @@ final class Workload {
     }
 
     private void clear(Random random) throws Exception {
-        switch (random.nextInt(4)) {
+        switch (random.nextInt(6)) {
             case 0:
-                plain(MAP).clear();
+                states.plain(MAP).clear();
                 break;
             case 1:
-                plain(SUM).clear();
+                states.plain(SUM).clear();
                 break;
             case 2:
-                named(random).clear();
+                states.named(name(random)).clear();
+                break;
+            case 3:
+                states.plain(TTL_LIST).clear();
+                break;
+            case 4:
+                states.plain(TTL_MAP).remove(random.nextInt(19) - 9);
                 break;
             default:
-                plain(NUMBERS).clear();
+                states.plain(NUMBERS).clear();
         }
     }
 
-    private MapState<Integer, String> named(Random random) throws Exception {
-        return in(NAMES.get(random.nextInt(NAMES.size())), StringSerializer.INSTANCE, NAMED);
+    private static String name(Random random) {
+        return NAMES.get(random.nextInt(NAMES.size()));
     }
 
     private static TimeWindow window(Random random) {
-        return windows().get(random.nextInt(3));
-    }
-
-    private static List<TimeWindow> windows() {
-        return Arrays.asList(
-                new TimeWindow(0, 10), new TimeWindow(10, 20), new TimeWindow(-5, 1L << 40));
+        return WINDOWS.get(random.nextInt(WINDOWS.size()));
     }
 
     @SuppressWarnings("unchecked")
     private void mergeWindows(StateDescriptor<? extends State, ?> descriptor) throws Exception {
-        List<TimeWindow> windows = windows();
+        TimeWindow target = WINDOWS.get(2);
         InternalMergingState<String, TimeWindow, ?, ?, ?> state =
                 (InternalMergingState<String, TimeWindow, ?, ?, ?>)
-                        in(windows.get(2), WINDOWS, descriptor);
-        state.mergeNamespaces(windows.get(2), windows.subList(0, 2));
-    }
-
-    private <S extends State> S plain(StateDescriptor<S, ?> descriptor) throws Exception {
-        return in(VoidNamespace.INSTANCE, VoidNamespaceSerializer.INSTANCE, descriptor);
-    }
-
-    private <N, S extends State> S in(
-            N namespace, TypeSerializer<N> serializer, StateDescriptor<S, ?> descriptor)
-            throws Exception {
-        return backend.getPartitionedState(namespace, serializer, descriptor);
-    }
-
-    /** Everything but the untouched state. */
-    SortedMap<String, String> dump() throws Exception {
-        SortedMap<String, String> dump = new TreeMap<>();
-        for (String key : keys) {
-            backend.setCurrentKey(key);
-            put(dump, key, VALUE, "", plain(VALUE).value());
-            put(dump, key, TEXTS, "", list(plain(TEXTS)));
-            put(dump, key, NUMBERS, "", list(plain(NUMBERS)));
-            put(dump, key, MAP, "", map(plain(MAP)));
-            put(dump, key, SUM, "", plain(SUM).get());
-            put(dump, key, DIGITS, "", plain(DIGITS).get());
-            for (TimeWindow window : windows()) {
-                put(dump, key, WINDOW, window, list(in(window, WINDOWS, WINDOW)));
-                put(dump, key, WINDOW_SUM, window, in(window, WINDOWS, WINDOW_SUM).get());
-            }
-            for (String name : NAMES) {
-                put(dump, key, NAMED, name, map(in(name, StringSerializer.INSTANCE, NAMED)));
-            }
-        }
-        dump.put("keys of " + VALUE.getName(), keysOf(VALUE));
-        dump.put("keys of " + MAP.getName(), keysOf(MAP));
-        return dump;
-    }
-
-    private static void put(
-            Map<String, String> dump,
-            String key,
-            StateDescriptor<?, ?> state,
-            Object namespace,
-            Object value) {
-        if (value != null) {
-            dump.put(key + " | " + state.getName() + " | " + namespace, value.toString());
-        }
-    }
-
-    private static <T> List<T> list(ListState<T> state) throws Exception {
-        Iterable<T> elements = state.get();
-        if (elements == null) {
-            return null;
-        }
-        List<T> list = new ArrayList<>();
-        elements.forEach(list::add);
-        return list;
-    }
-
-    private static <A, B> Map<A, B> map(MapState<A, B> state) throws Exception {
-        Map<A, B> map = new TreeMap<>();
-        for (Map.Entry<A, B> entry : state.entries()) {
-            map.put(entry.getKey(), entry.getValue());
-        }
-        return map.isEmpty() ? null : map;
-    }
-
-    private String keysOf(StateDescriptor<?, ?> descriptor) {
-        try (Stream<String> found =
-                backend.getKeys(descriptor.getName(), VoidNamespace.INSTANCE)) {
-            return found.collect(Collectors.toCollection(TreeSet::new)).toString();
-        }
-    }
-
-    /** What the accumulator has seen, as text; its length is the result. */
-    private static final class Digits implements AggregateFunction<Long, String, Integer> {
-
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        public String createAccumulator() {
-            return "";
-        }
-
-        @Override
-        public String add(Long value, String accumulator) {
-            return accumulator + value;
-        }
-
-        @Override
-        public Integer getResult(String accumulator) {
-            return accumulator.length();
-        }
-
-        @Override
-        public String merge(String a, String b) {
-            return a + b;
-        }
+                        states.window(target, descriptor);
+        state.mergeNamespaces(target, WINDOWS.subList(0, 2));
     }
 }
