@@ -2,7 +2,7 @@
 GRADLE = scripts/gradle
 SHELL = bash
 .SHELLFLAGS = -euo pipefail -c
-.PHONY: help demo jar tool test fuzz model lint baseline flink-tests bench bench-door clean-local
+.PHONY: help demo jar tool test fuzz model golden lint baseline flink-tests bench bench-door clean-local
 
 help:
 	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
@@ -14,6 +14,7 @@ help:
 	@echo 'make flink-tests  Flink'\''s own test classes, whole and unchanged, with Ferrostate in the place of its backends'
 	@echo 'make model        a million random operations on Ferrostate and on the heap, compared one by one'
 	@echo 'make fuzz         ten minutes of damaged checkpoints against the tool'\''s readers'
+	@echo 'make golden       for a release: snapshots of this version that all later ones must restore'
 	@echo 'make bench        microbenchmarks'
 	@echo 'make bench-door   those of the JNI door, as ratios (4 minutes; docs/decisions/0002-jni-door.md)'
 	@echo 'make clean-local  removes what this clone built; the caches of the machine stay'
@@ -55,6 +56,10 @@ model:
 fuzz:
 	@scripts/install-tools build
 	@. scripts/tool-env && FERROSTATE_FUZZ_SECONDS=600 cargo test --release --locked --target "$$TOOL_TARGET" -p ferrostate-formats --test fuzz -- --nocapture
+
+golden:
+	@scripts/install-tools build
+	@library=$$(scripts/build-library static) && $(GRADLE) :java:golden -Plibrary=$$library
 
 bench: bench-door
 	@bench/run handles

