@@ -5,10 +5,12 @@ import io.ferrostate.backend.Database;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.filesystem.RelativeFileStateHandle;
 
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
@@ -30,8 +32,20 @@ public final class RestoreResult {
         this.database = database;
         this.backendIdentifier = backendIdentifier;
         this.checkpointId = checkpointId;
-        this.sharedFiles = sharedFiles;
-        this.privateFiles = privateFiles;
+        Map<Boolean, List<HandleAndLocalPath>> byRelative =
+                sharedFiles.stream().collect(Collectors.partitioningBy(RestoreResult::isRelative));
+        this.sharedFiles = byRelative.get(false);
+        this.privateFiles = byRelative.get(true);
+        this.privateFiles.addAll(privateFiles);
+    }
+
+    /**
+     * Files of a native savepoint. Flink up to 2.3 writes a reference to one into the
+     * {@code _metadata} of a checkpoint as if it lay beside that, and nobody can restore it from there
+     * (FLINK-39964). The snapshot lists them as shared, but they are copied and not referred to.
+     */
+    private static boolean isRelative(HandleAndLocalPath file) {
+        return file.getHandle() instanceof RelativeFileStateHandle;
     }
 
     /** The database has no history: file names of earlier ones say nothing about its own. */

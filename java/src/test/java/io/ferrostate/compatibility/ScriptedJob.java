@@ -3,6 +3,8 @@ package io.ferrostate.compatibility;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -34,6 +36,11 @@ import org.apache.flink.util.ExceptionUtils;
 final class ScriptedJob implements AutoCloseable {
 
     private static final AtomicLong NAMES = new AtomicLong();
+
+    private static final Set<CheckpointFailureReason> TOO_EARLY =
+            EnumSet.of(
+                    CheckpointFailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING,
+                    CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY);
 
     private final MiniCluster cluster;
     private final Settings settings;
@@ -176,7 +183,7 @@ final class ScriptedJob implements AutoCloseable {
             try {
                 checkpoint = path(await(cluster.triggerCheckpoint(id)));
             } catch (ExecutionException failure) {
-                // The JobManager hears of running tasks later than we hear from them.
+                // Job and tasks hear of each other's running later than we hear from them.
                 if (!isTooEarly(failure)) {
                     throw failure;
                 }
@@ -189,7 +196,7 @@ final class ScriptedJob implements AutoCloseable {
     private static boolean isTooEarly(ExecutionException failure) {
         return ExceptionUtils.findThrowable(failure, CheckpointException.class)
                 .map(CheckpointException::getCheckpointFailureReason)
-                .filter(CheckpointFailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING::equals)
+                .filter(TOO_EARLY::contains)
                 .isPresent();
     }
 

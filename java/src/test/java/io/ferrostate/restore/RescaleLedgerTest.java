@@ -287,14 +287,33 @@ class RescaleLedgerTest {
         }
     }
 
-    /** What the first checkpoint uploads, for each kind of restore from each kind of snapshot. */
-    @ParameterizedTest
+    /**
+     * Flink up to 2.3 writes a reference to a file of a native savepoint as if it lay beside the
+     * {@code _metadata} that refers to it.
+     */
+    @ParameterizedTest(name = "rescaled={0}")
     @ValueSource(booleans = {false, true})
-    void onlyWhatChangedIsUploadedAfterClaim(boolean savepoint) throws Exception {
+    void aCheckpointAfterAClaimedNativeSavepointIsRestoredFromItsMetadata(boolean rescaled)
+            throws Exception {
         Subtask one = new Subtask(ALL);
         one.backend.write(1, 1);
-        IncrementalRemoteKeyedStateHandle first =
-                completed(1, savepoint ? NATIVE_SAVEPOINT : CHECKPOINT).get(0);
+        IncrementalRemoteKeyedStateHandle savepoint = completed(1, NATIVE_SAVEPOINT).get(0);
+        cancelJob();
+        KeyGroupRange range = rescaled ? LOWER : ALL;
+        new Subtask(range, savepoint);
+        IncrementalRemoteKeyedStateHandle next = completed(2, CHECKPOINT).get(0);
+        cancelJob();
+        IncrementalRemoteKeyedStateHandle read = writtenAndRead(List.of(next)).get(0);
+        assertThat(sharedIds(read))
+                .isEqualTo(sharedIds(next))
+                .doesNotContainAnyElementsOf(sharedIds(savepoint));
+        assertThat(new Subtask(range, read).backend.has(1, 1)).isTrue();
+    }
+
+    /** What the first checkpoint uploads, for each kind of restore. */
+    @Test
+    void onlyWhatChangedIsUploadedAfterClaim() throws Exception {
+        IncrementalRemoteKeyedStateHandle first = writtenByOne().get(0);
         cancelJob();
 
         new Subtask(ALL, first);
@@ -312,7 +331,7 @@ class RescaleLedgerTest {
         new Subtask(LOWER).backend.write(4, 4);
         new Subtask(UPPER).backend.write(4, 4);
         List<IncrementalRemoteKeyedStateHandle> whole =
-                completed(4, savepoint ? NATIVE_SAVEPOINT : CHECKPOINT);
+                completed(4, CHECKPOINT);
         cancelJob();
         new Subtask(ALL, whole.get(0), whole.get(1));
         IncrementalRemoteKeyedStateHandle in = completed(5, CHECKPOINT).get(0);

@@ -105,15 +105,21 @@ class RestoreTest {
     }
 
     @Test
-    void aClaimedNativeSavepointIsReused() throws Exception {
+    void theFilesOfAClaimedNativeSavepointAreNotReferredTo() throws Exception {
         IncrementalRemoteKeyedStateHandle savepoint = snapshotOf(NATIVE_SAVEPOINT);
         try (BackendFixture backend = backend(ALL, savepoint);
                 IncrementalSnapshotStrategy<Integer> strategy = backend.incremental()) {
             IncrementalRemoteKeyedStateHandle next =
                     snapshot(strategy, 8, files.location(8), CHECKPOINT);
-            assertThat(CheckpointFiles.reused(next))
+            assertThat(CheckpointFiles.reused(next)).isEmpty();
+            assertThat(CheckpointFiles.uploaded(next))
                     .isEqualTo(CheckpointFiles.uploaded(savepoint))
                     .isNotEmpty();
+            strategy.notifyCheckpointComplete(8);
+            assertThat(
+                            CheckpointFiles.reused(
+                                    snapshot(strategy, 9, files.location(9), CHECKPOINT)))
+                    .isEqualTo(CheckpointFiles.uploaded(next));
         }
     }
 
