@@ -5,11 +5,12 @@ use crate::error::{Error, Kind, Result};
 use crate::runtime::panic_text;
 use jni::strings::JNIString;
 use jni::{Env, EnvUnowned, Outcome};
-use jni_sys::JNIEnv;
+use jni_sys::{jclass, jvalue, JNIEnv};
 use std::any::Any;
+use std::ffi::CStr;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-const FERROSTATE_EXCEPTION: &str = "io/ferrostate/jni/FerrostateException";
+const FERROSTATE_EXCEPTION: &CStr = c"io/ferrostate/jni/FerrostateException";
 
 /// For calls that take and give primitives only. Costs nothing but the landing pad; on failure an
 /// exception is pending and Java never looks at `failed`.
@@ -80,17 +81,17 @@ pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     Error::new(Kind::Panic, format!("internal error (please report): {text} at {place}"))
 }
 
-fn class_and_kind(kind: Kind) -> (&'static str, Option<&'static str>) {
+fn class_and_kind(kind: Kind) -> (&'static CStr, Option<&'static CStr>) {
     match kind {
-        Kind::Invalid => ("java/lang/IllegalArgumentException", None),
-        Kind::Closed => ("java/lang/IllegalStateException", None),
-        Kind::Cancelled => ("java/util/concurrent/CancellationException", None),
-        Kind::Io => (FERROSTATE_EXCEPTION, Some("IO")),
-        Kind::Missing => (FERROSTATE_EXCEPTION, Some("MISSING")),
-        Kind::Corrupted => (FERROSTATE_EXCEPTION, Some("CORRUPTED")),
-        Kind::Full => (FERROSTATE_EXCEPTION, Some("FULL")),
-        Kind::TooLarge => (FERROSTATE_EXCEPTION, Some("TOO_LARGE")),
-        Kind::Panic => (FERROSTATE_EXCEPTION, Some("PANIC")),
+        Kind::Invalid => (c"java/lang/IllegalArgumentException", None),
+        Kind::Closed => (c"java/lang/IllegalStateException", None),
+        Kind::Cancelled => (c"java/util/concurrent/CancellationException", None),
+        Kind::Io => (FERROSTATE_EXCEPTION, Some(c"IO")),
+        Kind::Missing => (FERROSTATE_EXCEPTION, Some(c"MISSING")),
+        Kind::Corrupted => (FERROSTATE_EXCEPTION, Some(c"CORRUPTED")),
+        Kind::Full => (FERROSTATE_EXCEPTION, Some(c"FULL")),
+        Kind::TooLarge => (FERROSTATE_EXCEPTION, Some(c"TOO_LARGE")),
+        Kind::Panic => (FERROSTATE_EXCEPTION, Some(c"PANIC")),
     }
 }
 
@@ -98,33 +99,73 @@ fn class_and_kind(kind: Kind) -> (&'static str, Option<&'static str>) {
 #[cold]
 fn throw(env: *mut JNIEnv, error: &Error) {
     // SAFETY: `env` is what the JVM passed to the native method that is running.
-    let mut unowned = unsafe { EnvUnowned::from_raw(env) };
-    // The jni crate reports an exception that it has just thrown as an error, too.
-    let _ = unowned.with_env(|env| throw_in(env, error)).into_outcome();
-    // SAFETY: as above.
-    if !unsafe { ((**env).v1_2.ExceptionCheck)(env) } {
+    if !unsafe { throw_by_the_jvm(env, error) } {
         tracing::error!(
             "Java was not told, for want of memory or of the exception's class: {error}"
         );
     }
 }
 
-fn throw_in(env: &mut Env<'_>, error: &Error) -> jni::errors::Result<()> {
-    if env.exception_check() {
-        return Ok(());
+/// True if an exception is pending afterwards. Not through the jni crate: that looks `Throwable` up
+/// through the context class loader of the thread, and if it has been closed, as Flink closes those of
+/// cancelled jobs, the crate recurses until the JVM dies. The JVM's own look-up asks the loader of `Native`.
+///
+/// # Safety
+/// `env` is what the JVM passed to the native method that is running.
+unsafe fn throw_by_the_jvm(env: *mut JNIEnv, error: &Error) -> bool {
+    // SAFETY: as the caller says; the table of functions outlives the call.
+    let jvm = unsafe { &**env };
+    // SAFETY: allowed at any time.
+    let pending = || unsafe { (jvm.v1_2.ExceptionCheck)(env) };
+    if pending() {
+        return true;
     }
-    let (class, kind) = class_and_kind(error.kind);
-    let class = env.find_class(JNIString::new(class))?;
-    let Some(kind) = kind else {
-        return env.throw_new(class, JNIString::new(&error.text));
-    };
-    let kind = env.new_string(kind)?;
-    let text = env.new_string(&error.text)?;
-    let exception = env.new_object(
-        class,
-        jni::jni_sig!("(Ljava/lang/String;Ljava/lang/String;)V"),
-        &[(&kind).into(), (&text).into()],
-    )?;
-    let exception = env.cast_local::<jni::objects::JThrowable>(exception)?;
-    env.throw(exception)
+    let (name, kind) = class_and_kind(error.kind);
+    let text = JNIString::new(&error.text);
+    // SAFETY: no exception is pending; the strings are modified UTF-8 and end with 0.
+    unsafe {
+        let class = (jvm.v1_2.FindClass)(env, name.as_ptr());
+        match kind {
+            _ if class.is_null() => {}
+            None => {
+                (jvm.v1_2.ThrowNew)(env, class, text.as_ptr());
+            }
+            Some(kind) => throw_ferrostate_exception(env, class, kind, &text),
+        }
+    }
+    pending()
+}
+
+/// # Safety
+/// As `throw_by_the_jvm`; `class` is that of `FerrostateException`, and no exception is pending.
+unsafe fn throw_ferrostate_exception(
+    env: *mut JNIEnv,
+    class: jclass,
+    kind: &CStr,
+    text: &JNIString,
+) {
+    // SAFETY: as the caller says; each result is looked at before the next call, since after a null an
+    // exception is pending. Local references end with the native method.
+    unsafe {
+        let jvm = &**env;
+        let signature = c"(Ljava/lang/String;Ljava/lang/String;)V";
+        let constructor =
+            (jvm.v1_2.GetMethodID)(env, class, c"<init>".as_ptr(), signature.as_ptr());
+        if constructor.is_null() {
+            return;
+        }
+        let kind = (jvm.v1_2.NewStringUTF)(env, kind.as_ptr());
+        if kind.is_null() {
+            return;
+        }
+        let text = (jvm.v1_2.NewStringUTF)(env, text.as_ptr());
+        if text.is_null() {
+            return;
+        }
+        let arguments = [jvalue { l: kind }, jvalue { l: text }];
+        let exception = (jvm.v1_2.NewObjectA)(env, class, constructor, arguments.as_ptr());
+        if !exception.is_null() {
+            (jvm.v1_2.Throw)(env, exception);
+        }
+    }
 }
