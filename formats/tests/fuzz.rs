@@ -215,8 +215,15 @@ impl Reader {
         match read {
             Ok(Ok(())) => Ok("read".to_owned()),
             Ok(Err(wrong)) => {
-                let text = format!("{}: {}", wrong.field, wrong.what);
-                Ok(text.chars().filter(|c| !c.is_ascii_digit()).collect())
+                let field = wrong.field.rsplit('.').next().unwrap_or_default();
+                let text = format!("{field}: {}", wrong.what);
+                // Numbers, hexadecimal ones too, would make each answer a new one.
+                let word = |word: &str| {
+                    let letters = word.trim_matches(|c: char| c.is_ascii_punctuation());
+                    !word.contains(|c: char| c.is_ascii_digit())
+                        && !(letters.len() > 5 && letters.chars().all(|c| c.is_ascii_hexdigit()))
+                };
+                Ok(text.split_whitespace().filter(|part| word(part)).collect())
             }
             Err(panic) => Err(format!("panic: {:?}", panic.downcast_ref::<String>())),
         }
@@ -228,7 +235,7 @@ impl Reader {
             Ok(answer) => {
                 // Names in answers are without end.
                 if self.answers.len() < 4000 && self.answers.insert(answer.clone()) {
-                    if keep && bytes.len() < 4096 && answer.len() < 120 {
+                    if keep && bytes.len() < 2048 && answer.len() < 120 {
                         let name = format!("{:04}", self.answers.len());
                         let _ = fs::write(home().join("corpus").join(self.name).join(name), &bytes);
                     }

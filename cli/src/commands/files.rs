@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::show::json;
 use crate::args::{Common, Files};
 use crate::databases::{Databases, Table as TableFile};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, NO_METADATA};
 use crate::render::{hex, size, Table};
 use crate::sizes::state_of;
 use crate::snapshot::{find, Place, Snapshot, Target};
@@ -56,6 +56,7 @@ struct Owner {
 
 pub async fn run(stores: &Stores, args: &Files, common: &Common) -> Result<String> {
     let target = find(stores, &args.path).await?;
+    let of_a_job = matches!(target, Target::Job { .. });
     let home = match &target {
         Target::Job { directory, .. } => directory.clone(),
         Target::Snapshot(directory) => directory.parent().unwrap_or_else(|| directory.clone()),
@@ -63,14 +64,18 @@ pub async fn run(stores: &Stores, args: &Files, common: &Common) -> Result<Strin
     let mut files: BTreeMap<Location, File> = BTreeMap::new();
     let mut checkpoints = Vec::new();
     for directory in target.snapshots() {
-        let snapshot = Snapshot::read(stores, directory).await?;
+        let snapshot = match Snapshot::read(stores, directory).await {
+            // A running job has deleted it meanwhile.
+            Err(failure) if of_a_job && failure.code == NO_METADATA => continue,
+            read => read?,
+        };
         checkpoints.push(snapshot.metadata.checkpoint_id);
         let databases = Databases::read(stores, &snapshot).await;
         add(stores, &snapshot, &databases, &mut files)?;
     }
     if checkpoints.is_empty() {
         let text = format!("{home}: none of its chk-* has a _metadata");
-        return Err(Failure::new(crate::failure::NO_METADATA, text));
+        return Err(Failure::new(NO_METADATA, text));
     }
     let mut files: Vec<_> = files.into_values().collect();
     for file in &mut files {

@@ -1,5 +1,6 @@
 package io.ferrostate.tool;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.OpenContext;
@@ -33,6 +34,11 @@ final class FixtureJob {
 
     /** Records that were worked on in this process; the job runs in a mini cluster. */
     static final AtomicLong worked = new AtomicLong();
+
+    /** Makes the next record fail its task, once. */
+    static final AtomicBoolean fail = new AtomicBoolean();
+
+    static final AtomicLong failures = new AtomicLong();
 
     private FixtureJob() {}
 
@@ -91,6 +97,10 @@ final class FixtureJob {
         @Override
         public void processElement(Long number, Context context, Collector<Long> out)
                 throws Exception {
+            if (fail.getAndSet(false)) {
+                failures.incrementAndGet();
+                throw new IllegalStateException("induced failure");
+            }
             Long before = count.value();
             count.update(before == null ? 1 : before + 1);
             recent.add(number);

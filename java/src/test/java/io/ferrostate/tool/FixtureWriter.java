@@ -90,7 +90,7 @@ public final class FixtureWriter {
         return configuration;
     }
 
-    private static Configuration incremental(String backend) {
+    static Configuration incremental(String backend) {
         Configuration configuration = configuration(backend);
         configuration.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, true);
         return configuration;
