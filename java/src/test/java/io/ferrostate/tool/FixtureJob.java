@@ -40,6 +40,9 @@ final class FixtureJob {
 
     static final AtomicLong failures = new AtomicLong();
 
+    /** For how long the second subtask holds up each checkpoint, whose other files are there already. */
+    static final AtomicLong snapshotMillis = new AtomicLong();
+
     private FixtureJob() {}
 
     /** With {@code slow}, records pile up before the keyed operator. */
@@ -115,6 +118,9 @@ final class FixtureJob {
 
         @Override
         public void snapshotState(FunctionSnapshotContext context) throws Exception {
+            if (getRuntimeContext().getTaskInfo().getIndexOfThisSubtask() == 1) {
+                Thread.sleep(snapshotMillis.get());
+            }
             seen.add(context.getCheckpointId());
         }
 
