@@ -218,12 +218,12 @@ impl Reader {
                 let field = wrong.field.rsplit('.').next().unwrap_or_default();
                 let text = format!("{field}: {}", wrong.what);
                 // Numbers, hexadecimal ones too, would make each answer a new one.
-                let word = |word: &str| {
+                let number = |word: &str| {
                     let letters = word.trim_matches(|c: char| c.is_ascii_punctuation());
-                    !word.contains(|c: char| c.is_ascii_digit())
-                        && !(letters.len() > 5 && letters.chars().all(|c| c.is_ascii_hexdigit()))
+                    let hexadecimal = letters.chars().all(|c| c.is_ascii_hexdigit());
+                    word.contains(|c: char| c.is_ascii_digit()) || hexadecimal && letters.len() > 5
                 };
-                Ok(text.split_whitespace().filter(|part| word(part)).collect())
+                Ok(text.split_whitespace().filter(|part| !number(part)).collect())
             }
             Err(panic) => Err(format!("panic: {:?}", panic.downcast_ref::<String>())),
         }
