@@ -133,6 +133,9 @@ class CompatibilityMatrixTest {
                 assertThat(again.dump()).isEqualTo(written);
                 again.cancel();
             }
+            if (to != BackendType.HASHMAP) { // leaves files of a checkpoint that ends with its job
+                SnapshotFiles.awaitNoneBelow(directory.resolve("restored"));
+            }
             assertThat(SnapshotFiles.digests(snapshot)).isEqualTo(files);
         } else {
             SnapshotFiles.awaitNoneBelow(directory);
