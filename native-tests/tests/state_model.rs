@@ -1,41 +1,73 @@
-//! State access against a model: random operations on one column family and on a BTreeMap, with
-//! flushes, compactions, bulk loads and restores from a local checkpoint between them. Everything must
-//! look alike at each step, in pages of any size. A failure prints what led there and its seed, which
-//! proptest-regressions/ keeps.
+//! State access against a model: random operations on two column families, one of rows and one of maps'
+//! rows, and on a BTreeMap, with flushes, compactions, bulk loads and restores from a local checkpoint
+//! between them; without a buffer in front, with one, and with ones so small that they evict and flush all
+//! the time. Everything must look alike at each step, in pages of any size. A failure prints what led
+//! there and its seed, which proptest-regressions/ keeps.
 use ferrostate::config::Config;
-use ferrostate::db::{Cursor, Db, Fill};
-use ferrostate::state::State;
+use ferrostate::db::{Cursor, Fill, Ingest};
+use ferrostate::state::{Database, State};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 type Bytes = Vec<u8>;
 
+/// A key, and how many bytes of it all rows of its map share; 0: it belongs to none.
+type Key = (Bytes, usize);
+
 #[derive(Debug, Clone)]
 enum Op {
-    Put(Bytes, Bytes),
+    Put(Key, Bytes),
     Merge(Bytes, Bytes),
-    Delete(Bytes),
-    DeletePrefix(Bytes),
+    Delete(Key),
+    Get(Key),
+    Contains(Key),
+    HasRows(Bytes),
+    ClearMap(Bytes),
     /// From this key on, with so long a prefix, so many entries and bytes a page.
-    Scan(Bytes, usize, usize, usize),
+    Scan(usize, Bytes, usize, usize, usize),
+    ScanMap(Key, usize, usize),
     /// A bulk load in pages of so many rows.
-    Ingest(Vec<(Bytes, Bytes)>, usize),
+    Ingest(usize, Vec<(Bytes, Bytes)>, usize),
     /// A bulk load of all rows there are, each with this value.
-    Replace(Bytes),
+    Replace(usize, Bytes),
     /// A bulk load that is given up before its end.
-    GiveUpIngest(Vec<(Bytes, Bytes)>),
+    GiveUpIngest(usize, Vec<(Bytes, Bytes)>),
     /// Opens a cursor, which must see this moment when it is read later.
-    OpenCursor(bool),
+    OpenCursor(usize, bool),
     ReadCursor(usize),
+    Drop(usize),
     Flush,
     Compact,
     Reopen,
 }
 
+/// Numbers of the column families.
+const ROWS: usize = 0;
+const MAPS: usize = 1;
+/// Bytes that the rows of a map share.
+const PREFIX: usize = 2;
+
 /// Few and short keys over few letters, 0xFF among them, so that they collide and share prefixes.
 fn key() -> impl Strategy<Value = Bytes> {
     prop::collection::vec(prop::sample::select(vec![0u8, 1, b',', 0x7f, 0xff]), 0..5)
+}
+
+fn prefix() -> impl Strategy<Value = Bytes> {
+    prop::collection::vec(prop::sample::select(vec![0u8, 0xff]), PREFIX)
+}
+
+fn map_key() -> impl Strategy<Value = Key> {
+    (prefix(), key()).prop_map(|(prefix, user)| ([prefix, user].concat(), PREFIX))
+}
+
+/// Mostly that of a row, or of a map's row; of a map's row as if it were none.
+fn any_key() -> impl Strategy<Value = Key> {
+    prop_oneof![
+        20 => key().prop_map(|key| (key, 0)),
+        20 => map_key(),
+        1 => map_key().prop_map(|(key, _)| (key, usize::MAX)),
+    ]
 }
 
 /// Mostly short; some fill a page of a scan, or a block of a file, by themselves.
@@ -52,30 +84,45 @@ fn rows() -> impl Strategy<Value = Vec<(Bytes, Bytes)>> {
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        8 => (key(), value()).prop_map(|(k, v)| Op::Put(k, v)),
-        6 => (key(), value()).prop_map(|(k, v)| Op::Merge(k, v)),
-        4 => key().prop_map(Op::Delete),
-        2 => key().prop_map(Op::DeletePrefix),
-        4 => (key(), 0usize..4, 1usize..6, 0usize..200)
-            .prop_map(|(k, p, n, b)| Op::Scan(k, p, n, b)),
-        2 => (rows(), 1usize..8).prop_map(|(rows, n)| Op::Ingest(rows, n)),
-        1 => value().prop_map(Op::Replace),
-        1 => rows().prop_map(Op::GiveUpIngest),
-        1 => any::<bool>().prop_map(Op::OpenCursor),
+        32 => (any_key(), value()).prop_map(|(k, v)| Op::Put(k, v)),
+        16 => (key(), value()).prop_map(|(k, v)| Op::Merge(k, v)),
+        12 => any_key().prop_map(Op::Delete),
+        16 => any_key().prop_map(Op::Get),
+        6 => any_key().prop_map(Op::Contains),
+        4 => prefix().prop_map(Op::HasRows),
+        4 => prefix().prop_map(Op::ClearMap),
+        4 => (0usize..2, key(), 0usize..4, 1usize..6, 0usize..200)
+            .prop_map(|(c, k, p, n, b)| Op::Scan(c, k, p, n, b)),
+        8 => (map_key(), 1usize..6, 0usize..200).prop_map(|(k, n, b)| Op::ScanMap(k, n, b)),
+        2 => (0usize..2, rows(), 1usize..8).prop_map(|(c, rows, n)| Op::Ingest(c, rows, n)),
+        1 => (0usize..2, value()).prop_map(|(c, v)| Op::Replace(c, v)),
+        1 => (0usize..2, rows()).prop_map(|(c, rows)| Op::GiveUpIngest(c, rows)),
+        1 => (0usize..2, any::<bool>()).prop_map(|(c, k)| Op::OpenCursor(c, k)),
         1 => (0usize..200).prop_map(Op::ReadCursor),
+        1 => (0usize..2).prop_map(Op::Drop),
         1 => Just(Op::Flush),
         1 => Just(Op::Compact),
         1 => Just(Op::Reopen),
     ]
 }
 
+/// The column family of a key, and the prefix of its map as the library is told.
+fn place((_, prefix): &Key) -> (usize, usize) {
+    match *prefix {
+        0 => (ROWS, 0),
+        usize::MAX => (MAPS, 0),
+        prefix => (MAPS, prefix),
+    }
+}
+
+/// The rows of each column family.
 #[derive(Default)]
-struct Model(BTreeMap<Bytes, Bytes>);
+struct Model([BTreeMap<Bytes, Bytes>; 2]);
 
 impl Model {
     /// RocksDB's stringappendtest: a comma between, also behind an empty value.
     fn merge(&mut self, key: Bytes, operand: &[u8]) {
-        self.0
+        self.0[ROWS]
             .entry(key)
             .and_modify(|value| {
                 value.push(b',');
@@ -84,12 +131,16 @@ impl Model {
             .or_insert_with(|| operand.to_vec());
     }
 
-    fn from(&self, from: &[u8], prefix: usize) -> Vec<(Bytes, Bytes)> {
-        self.0
+    fn from(&self, column: usize, from: &[u8], prefix: usize) -> Vec<(Bytes, Bytes)> {
+        self.0[column]
             .iter()
             .filter(|(key, _)| key.starts_with(&from[..prefix]) && key.as_slice() >= from)
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
+    }
+
+    fn get(&self, key: &Key) -> Option<&Bytes> {
+        self.0[place(key).0].get(&key.0)
     }
 }
 
@@ -100,74 +151,125 @@ struct OldCursor {
     rows: Vec<(Bytes, Bytes)>,
 }
 
+/// Buffers in front of the database: none, and of so many bytes.
+const BUFFERS: [Option<usize>; 4] = [None, Some(1 << 26), Some(1), Some(1 << 14)];
+
 struct Subject {
     root: tempfile::TempDir,
+    buffer: Option<usize>,
     checkpoints: usize,
     cursor: Option<OldCursor>,
-    state: State,
+    states: [State; 2],
+    database: Database,
 }
 
 impl Subject {
-    fn new() -> Self {
+    fn new(buffer: Option<usize>) -> Self {
         let root = tempfile::tempdir().expect("temp dir");
-        let state = Self::open(&root.path().join("db"));
-        Self { root, checkpoints: 0, cursor: None, state }
+        let (database, states) = Self::open(&root.path().join("db"), buffer);
+        Self { root, buffer, checkpoints: 0, cursor: None, states, database }
     }
 
     /// With files so small that there are several.
-    fn open(path: &Path) -> State {
+    fn open(path: &Path, buffer: Option<usize>) -> (Database, [State; 2]) {
         let options = [
             ("compaction.level.target-file-size-base", "4096"),
             ("compaction.level.max-size-level-base", "16384"),
             ("block.blocksize", "256"),
+            ("buffer.enabled", &buffer.is_some().to_string()),
+            ("buffer.size", &buffer.unwrap_or(1).to_string()),
         ];
         let config = Config::parse(options).expect("config");
-        let db = Db::open(path, &config, None).expect("open");
-        State::open(&db, "model").expect("state")
+        let database = Database::open(path, &config, None).expect("open");
+        let states = ["rows", "maps"].map(|name| database.state(name).expect("state"));
+        (database, states)
     }
 
     fn reopen(&mut self) {
         self.checkpoints += 1;
         let target = self.root.path().join(format!("chk-{}", self.checkpoints));
-        self.state.db().checkpoint(&target).expect("checkpoint");
-        self.state = Self::open(&target);
+        self.database.checkpoint(&target).expect("checkpoint");
+        (self.database, self.states) = Self::open(&target, self.buffer);
+    }
+
+    fn drop_state(&mut self, column: usize) {
+        self.states[column].drop_column().expect("drop");
+        self.states[column] = self.database.state(["rows", "maps"][column]).expect("state");
     }
 
     /// All entries from `from` on that share its first `prefix` bytes, in pages of `max` entries and
     /// of `bytes` bytes, or as many as one entry needs.
-    fn scan(&self, from: &[u8], prefix: usize, max: usize, bytes: usize) -> Vec<(Bytes, Bytes)> {
-        let (mut seen, mut from, mut after) = (Vec::new(), from.to_vec(), false);
-        let mut page = vec![0u8; bytes];
-        loop {
-            match self.state.scan(&from, prefix, after, max, &mut page).expect("scan") {
-                Fill::Needs(needed) => {
-                    assert!(needed > page.len(), "{needed} of {}", page.len());
-                    page.resize(needed, 0);
-                }
-                Fill::Used(used) => {
-                    assert!(used <= page.len());
-                    let more = decode(&page, &mut seen);
-                    match seen.last() {
-                        Some((last, _)) if more => {
-                            from.clone_from(last);
-                            after = true;
-                        }
-                        _ => return seen,
-                    }
-                }
-            }
-        }
+    fn scan(
+        &self,
+        column: usize,
+        from: &[u8],
+        prefix: usize,
+        max: usize,
+        bytes: usize,
+    ) -> Vec<(Bytes, Bytes)> {
+        let state = &self.states[column];
+        pages(from, bytes, |from, after, page| state.scan(from, prefix, after, max, page))
     }
-}
 
-impl Subject {
+    fn scan_map(&self, key: &Key, max: usize, bytes: usize) -> Vec<(Bytes, Bytes)> {
+        let state = &self.states[MAPS];
+        pages(&key.0, bytes, |from, after, page| state.scan_map(from, key.1, after, max, page))
+    }
+
     /// A bulk load in pages of `rows` rows, not ingested yet.
-    fn load(&self, rows: &[(Bytes, Bytes)], page: usize) -> ferrostate::db::Ingest {
-        let mut load = self.state.column().load().expect("begin");
+    fn load(&self, column: usize, rows: &[(Bytes, Bytes)], page: usize) -> Ingest {
+        let mut load = self.states[column].load().expect("begin");
         for rows in rows.chunks(page) {
             load.add(&encode(rows)).expect("add");
         }
         load
+    }
+
+    fn ingest(&self, column: usize, rows: &[(Bytes, Bytes)], page: usize) {
+        let mut load = self.load(column, rows, page);
+        self.states[column].ingest(&mut load).expect("ingest");
+    }
+
+    fn get(&self, key: &Key) -> Option<Bytes> {
+        let (column, map) = place(key);
+        let mut page = vec![0; 10];
+        loop {
+            let length = self.states[column].read(&key.0, map, &mut page).expect("get")?;
+            if length <= page.len() {
+                page.truncate(length);
+                return Some(page);
+            }
+            page.resize(length, 0);
+        }
+    }
+}
+
+/// Reads to the end, a page after the other.
+fn pages(
+    from: &[u8],
+    bytes: usize,
+    mut scan: impl FnMut(&[u8], bool, &mut [u8]) -> ferrostate::Result<Fill>,
+) -> Vec<(Bytes, Bytes)> {
+    let (mut seen, mut from, mut after) = (Vec::new(), from.to_vec(), false);
+    let mut page = vec![0u8; bytes];
+    loop {
+        match scan(&from, after, &mut page).expect("scan") {
+            Fill::Needs(needed) => {
+                assert!(needed > page.len(), "{needed} of {}", page.len());
+                page.resize(needed, 0);
+            }
+            Fill::Used(used) => {
+                assert!(used <= page.len());
+                let more = decode(&page, &mut seen);
+                match seen.last() {
+                    Some((last, _)) if more => {
+                        from.clone_from(last);
+                        after = true;
+                    }
+                    _ => return seen,
+                }
+            }
+        }
     }
 }
 
@@ -225,95 +327,143 @@ fn decode(page: &[u8], seen: &mut Vec<(Bytes, Bytes)>) -> bool {
     int(4) == 1
 }
 
-fn apply(op: Op, model: &mut Model, subject: &mut Subject) -> Result<(), TestCaseError> {
-    let state = &subject.state;
+fn change_model(op: &Op, model: &mut Model) {
     match op {
         Op::Put(key, value) => {
-            state.put(&key, &value).expect("put");
-            model.0.insert(key, value);
+            model.0[place(key).0].insert(key.0.clone(), value.clone());
         }
-        Op::Merge(key, operand) => {
-            state.merge(&key, &operand).expect("merge");
-            model.merge(key, &operand);
-        }
+        Op::Merge(key, operand) => model.merge(key.clone(), operand),
         Op::Delete(key) => {
-            state.delete(&key).expect("delete");
-            model.0.remove(&key);
+            model.0[place(key).0].remove(&key.0);
         }
-        Op::DeletePrefix(prefix) => {
-            state.delete_prefix(&prefix).expect("delete prefix");
-            model.0.retain(|key, _| !key.starts_with(&prefix));
-            prop_assert!(!state.contains_prefix(&prefix).expect("look"));
+        Op::ClearMap(prefix) => model.0[MAPS].retain(|key, _| !key.starts_with(prefix)),
+        Op::Ingest(column, rows, _) => model.0[*column].extend(rows.iter().cloned()),
+        Op::Replace(column, value) => {
+            model.0[*column].values_mut().for_each(|old| old.clone_from(value));
         }
-        Op::Scan(from, prefix, max, bytes) => {
-            let prefix = prefix.min(from.len());
-            prop_assert_eq!(subject.scan(&from, prefix, max, bytes), model.from(&from, prefix));
+        Op::Drop(column) => model.0[*column].clear(),
+        _ => {}
+    }
+}
+
+/// `model` is as it is after the operation.
+fn apply(op: &Op, model: &Model, subject: &mut Subject) -> Result<(), TestCaseError> {
+    let states = &subject.states;
+    match op {
+        Op::Put(key, value) => {
+            let (column, map) = place(key);
+            states[column].put(&key.0, map, value).expect("put");
         }
-        Op::Ingest(rows, page) => {
-            let mut load = subject.load(&rows, page);
-            load.ingest().expect("ingest");
-            model.0.extend(rows);
+        Op::Merge(key, operand) => states[ROWS].merge(key, operand).expect("merge"),
+        Op::Delete(key) => {
+            let (column, map) = place(key);
+            states[column].delete(&key.0, map).expect("delete");
         }
-        Op::Replace(value) => {
-            model.0.values_mut().for_each(|old| old.clone_from(&value));
-            subject.load(&model.from(&[], 0), 5).ingest().expect("ingest");
+        Op::Get(key) => prop_assert_eq!(subject.get(key), model.get(key).cloned()),
+        Op::Contains(key) => {
+            let (column, map) = place(key);
+            let found = states[column].contains(&key.0, map).expect("contains");
+            prop_assert_eq!(found, model.get(key).is_some());
         }
-        Op::GiveUpIngest(rows) => drop(subject.load(&rows, 7)),
-        Op::OpenCursor(keys_only) => {
-            let cursor = state.cursor(keys_only).expect("cursor");
-            let rows = model.from(&[], 0);
-            subject.cursor = Some(OldCursor { cursor, keys_only, rows });
+        Op::HasRows(prefix) => {
+            let found = states[MAPS].map_has_rows(prefix).expect("look");
+            prop_assert_eq!(found, !model.from(MAPS, prefix, PREFIX).is_empty());
+        }
+        Op::ClearMap(prefix) => {
+            states[MAPS].clear_map(prefix).expect("clear");
+            prop_assert!(!states[MAPS].map_has_rows(prefix).expect("look"));
+        }
+        Op::Scan(column, from, prefix, max, bytes) => {
+            let prefix = *prefix.min(&from.len());
+            let seen = subject.scan(*column, from, prefix, *max, *bytes);
+            prop_assert_eq!(seen, model.from(*column, from, prefix));
+        }
+        Op::ScanMap(key, max, bytes) => {
+            let seen = subject.scan_map(key, *max, *bytes);
+            prop_assert_eq!(seen, model.from(MAPS, &key.0, PREFIX));
+        }
+        Op::Ingest(column, rows, page) => subject.ingest(*column, rows, *page),
+        Op::Replace(column, _) => subject.ingest(*column, &model.from(*column, &[], 0), 5),
+        Op::GiveUpIngest(column, rows) => drop(subject.load(*column, rows, 7)),
+        Op::OpenCursor(column, keys_only) => {
+            let cursor = states[*column].cursor(*keys_only).expect("cursor");
+            let rows = model.from(*column, &[], 0);
+            subject.cursor = Some(OldCursor { cursor, keys_only: *keys_only, rows });
         }
         Op::ReadCursor(bytes) => {
             if let Some(cursor) = subject.cursor.take() {
-                cursor.check(bytes)?;
+                cursor.check(*bytes)?;
             }
         }
-        Op::Flush => state.db().flush().expect("flush"),
-        Op::Compact => state.db().compact().expect("compact"),
+        Op::Drop(column) => subject.drop_state(*column),
+        Op::Flush => subject.database.flush().expect("flush"),
+        Op::Compact => subject.database.compact().expect("compact"),
         Op::Reopen => subject.reopen(),
     }
     Ok(())
 }
 
-fn same(model: &Model, subject: &Subject) -> Result<(), TestCaseError> {
-    prop_assert_eq!(subject.scan(&[], 0, 3, 16), model.from(&[], 0));
-    for (key, value) in &model.0 {
-        let found = subject.state.get(key).expect("get");
-        prop_assert_eq!(found.as_ref(), Some(value));
-        prop_assert!(subject.state.contains(key).expect("contains"));
+fn same(model: &Model, subject: &mut Subject) -> Result<(), TestCaseError> {
+    for key in model.0[ROWS].keys() {
+        let key = (key.clone(), 0);
+        prop_assert_eq!(subject.get(&key), model.get(&key).cloned());
+        prop_assert!(subject.states[ROWS].contains(&key.0, 0).expect("contains"));
+    }
+    for key in model.0[MAPS].keys().filter(|key| key.len() >= PREFIX) {
+        let key = (key.clone(), PREFIX);
+        prop_assert_eq!(subject.get(&key), model.get(&key).cloned());
+        prop_assert!(subject.states[MAPS].contains(&key.0, PREFIX).expect("contains"));
+    }
+    for column in [ROWS, MAPS] {
+        prop_assert_eq!(subject.scan(column, &[], 0, 3, 16), model.from(column, &[], 0));
+    }
+    subject.reopen();
+    for column in [ROWS, MAPS] {
+        prop_assert_eq!(subject.scan(column, &[], 0, 3, 16), model.from(column, &[], 0));
     }
     Ok(())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn state_behaves_like_a_sorted_map(ops in prop::collection::vec(op(), 1..120)) {
-        let (mut model, mut subject) = (Model::default(), Subject::new());
+    fn state_behaves_like_a_sorted_map(ops in prop::collection::vec(op(), 1..300)) {
+        let mut model = Model::default();
+        let mut subjects = BUFFERS.map(Subject::new);
         for op in ops {
-            apply(op, &mut model, &mut subject)?;
+            change_model(&op, &mut model);
+            for subject in &mut subjects {
+                apply(&op, &model, subject)?;
+            }
         }
-        same(&model, &subject)?;
+        for subject in &mut subjects {
+            same(&model, subject)?;
+        }
     }
 }
 
 /// A prefix whose rows need several batches of deletes, beside neighbours that must stay.
 #[test]
 fn a_prefix_of_many_rows_is_deleted_and_its_neighbours_are_not() {
+    for buffer in BUFFERS {
+        delete_many(&Subject::new(buffer));
+    }
+}
+
+fn delete_many(subject: &Subject) {
     const ROWS: u32 = 60_000;
-    let subject = Subject::new();
+    let state = &subject.states[MAPS];
     let row = |prefix: u8, n: u32| [&[b'p', prefix][..], &n.to_be_bytes()].concat();
     for n in 0..ROWS {
-        subject.state.put(&row(1, n), b"deleted").expect("put");
+        state.put(&row(1, n), 2, b"deleted").expect("put");
     }
     for prefix in [0, 2] {
-        subject.state.put(&row(prefix, 7), b"stays").expect("put");
+        state.put(&row(prefix, 7), 2, b"stays").expect("put");
     }
-    subject.state.db().flush().expect("flush");
-    subject.state.delete_prefix(&[b'p', 1]).expect("delete");
-    assert!(!subject.state.contains_prefix(&[b'p', 1]).expect("look"));
-    let left = subject.scan(&[], 0, 10, 100);
+    subject.database.flush().expect("flush");
+    state.clear_map(&[b'p', 1]).expect("delete");
+    assert!(!state.map_has_rows(&[b'p', 1]).expect("look"));
+    let left = subject.scan(MAPS, &[], 0, 10, 100);
     assert_eq!(left, [(row(0, 7), b"stays".to_vec()), (row(2, 7), b"stays".to_vec())]);
 }

@@ -35,6 +35,12 @@ pub struct Config {
     pub partitioned_index_filters: bool,
     /// Seconds after which a file is compacted even without need; 0: never.
     pub periodic_compaction: u64,
+    /// Whether a buffer stands in front of the database (`buffer`).
+    pub buffer: bool,
+    /// Part of a shared memory that the buffers of its databases may take.
+    pub buffer_ratio: f64,
+    /// Bytes of the buffer; only without a shared memory.
+    pub buffer_size: usize,
     /// One for all levels, or one a level.
     pub compression: Vec<DBCompressionType>,
 }
@@ -73,6 +79,9 @@ impl Default for Config {
             bloom_block_based: false,
             partitioned_index_filters: true,
             periodic_compaction: 30 * 24 * 60 * 60,
+            buffer: false,
+            buffer_ratio: 0.25,
+            buffer_size: 64 << 20,
             compression: vec![DBCompressionType::Lz4],
         }
     }
@@ -124,6 +133,14 @@ impl Config {
             "compaction.filter.periodic-compaction-time" => {
                 self.periodic_compaction = parse(name, value)?;
             }
+            "buffer.enabled" => self.buffer = parse(name, value)?,
+            "buffer.memory-ratio" => {
+                self.buffer_ratio = at_least(name, value, 0.0)?;
+                if self.buffer_ratio > 0.5 {
+                    return Err(wrong(name, value, "must be at most 0.5"));
+                }
+            }
+            "buffer.size" => self.buffer_size = at_least(name, value, 1)?,
             "compression.per.level" => self.compression = compression(name, value)?,
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Ferrostate: a keyed state backend for Apache Flink. The flow, one folder a stage:
 //!
 //! ```text
-//! record  -> state  -> db                      reads and writes of one column family a state
+//! record  -> state  -> buffer -> db            reads and writes of one column family a state
 //! barrier -> checkpoint: plan | upload -> store   reuse confirmed files, bring the rest
 //! restore -> store: download -> db                open, or copy a key-group range
 //! ```
@@ -10,6 +10,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
+pub mod buffer;
 pub mod cancel;
 pub mod checkpoint;
 pub mod config;

@@ -1,7 +1,9 @@
-//! The memory of one slot's share: a block cache and a write buffer manager that charges into it.
-//! Shared by every database of the slot. How the share was found is Flink's business.
+//! The memory of one slot's share: a block cache, a write buffer manager that charges into it, and the
+//! buffers of the databases, for which the cache makes room. Shared by every database of the slot. How
+//! the share was found is Flink's business.
 use crate::error::{Error, Result};
 use rocksdb::{Cache, LruCacheOptions, WriteBufferManager};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A shard of a cache is at least so large. RocksDB's own choice, 512 KiB, is less than the index of
 /// one file: whether such a block stays in the cache then depends on what else hashes to its shard, and
@@ -15,7 +17,16 @@ const MOST_SHARD_BITS: u32 = 6;
 pub struct Memory {
     cache: Cache,
     write_buffers: WriteBufferManager,
+    /// Of the cache, when nothing else wants memory.
     capacity: usize,
+    buffers: Mutex<Buffers>,
+}
+
+/// What the databases keep in front of RocksDB (`buffer`).
+#[derive(Default)]
+struct Buffers {
+    count: usize,
+    bytes: usize,
 }
 
 /// Bytes, at one moment.
@@ -25,6 +36,8 @@ pub struct Usage {
     pub cache: usize,
     pub pinned: usize,
     pub write_buffers: usize,
+    /// What the databases keep in front of RocksDB.
+    pub buffers: usize,
 }
 
 /// `(cache, write buffers)` in bytes for a share of `total` bytes: `(3-r)/3*M` and `2/3*M*r`. Write
@@ -65,7 +78,7 @@ impl Memory {
         let cache = block_cache(capacity);
         let write_buffers =
             WriteBufferManager::new_write_buffer_manager_with_cache(buffers, false, cache.clone());
-        Ok(Self { cache, write_buffers, capacity })
+        Ok(Self { cache, write_buffers, capacity, buffers: Mutex::default() })
     }
 
     #[must_use]
@@ -85,7 +98,41 @@ impl Memory {
             cache: self.cache.get_usage(),
             pinned: self.cache.get_pinned_usage(),
             write_buffers: self.write_buffers.get_usage(),
+            buffers: self.buffers().bytes,
         }
+    }
+
+    fn buffers(&self) -> MutexGuard<'_, Buffers> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A database with a buffer more shares this memory.
+    pub fn join_buffers(&self) {
+        self.buffers().count += 1;
+    }
+
+    /// One less, which has given back what it took.
+    pub fn leave_buffers(&self) {
+        self.buffers().count -= 1;
+    }
+
+    /// Bytes that all buffers together may take.
+    #[must_use]
+    pub fn whole_buffer_share(&self, ratio: f64) -> usize {
+        (self.capacity as f64 * ratio) as usize
+    }
+
+    /// Bytes that each of the buffers may take now.
+    #[must_use]
+    pub fn buffer_share(&self, ratio: f64) -> usize {
+        self.whole_buffer_share(ratio) / self.buffers().count.max(1)
+    }
+
+    /// A buffer takes `now` bytes instead of `before`; the cache gets along with the rest.
+    pub fn charge_buffer(&self, before: usize, now: usize) {
+        let mut buffers = self.buffers();
+        buffers.bytes = buffers.bytes + now - before;
+        self.cache.clone().set_capacity(self.capacity.saturating_sub(buffers.bytes));
     }
 }
 
@@ -104,6 +151,21 @@ mod tests {
         for (megabytes, bits) in [(1, 0), (26, 0), (127, 0), (128, 1), (1 << 10, 4), (1 << 20, 6)] {
             assert_eq!(shard_bits(megabytes << 20), bits, "{megabytes} MiB");
         }
+    }
+
+    #[test]
+    fn what_buffers_take_the_cache_lacks() {
+        let memory = Memory::new(30 << 20, 0.5).expect("memory");
+        memory.join_buffers();
+        assert_eq!(memory.buffer_share(0.2), 5 << 20);
+        memory.join_buffers();
+        assert_eq!(memory.buffer_share(0.2), 5 << 19);
+        memory.charge_buffer(0, 3 << 20);
+        memory.charge_buffer(0, 1 << 20);
+        memory.charge_buffer(3 << 20, 2 << 20);
+        assert_eq!(memory.usage().buffers, 3 << 20);
+        memory.leave_buffers();
+        assert_eq!(memory.buffer_share(0.2), 5 << 20);
     }
 
     #[test]

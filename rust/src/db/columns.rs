@@ -112,6 +112,12 @@ impl Column {
         unsafe { ffi::get(self.raw, &self.db.options, key, value, capacity) }
     }
 
+    /// Length of the value, which stands in `page` if it fits; None when absent.
+    pub fn read(&self, key: &[u8], page: &mut [u8]) -> Result<Option<usize>> {
+        // SAFETY: `page` is writable for its length.
+        unsafe { self.get_into(key, page.as_mut_ptr(), page.len()) }
+    }
+
     /// The value, allocated; None when absent.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.db.check()?;
@@ -121,6 +127,8 @@ impl Column {
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.db.check()?;
+        #[cfg(test)]
+        super::failing::check()?;
         // SAFETY: `self` keeps the database open.
         unsafe { ffi::put(self.raw, &self.db.options, key, value) }
     }
@@ -128,6 +136,8 @@ impl Column {
     #[inline]
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.db.check()?;
+        #[cfg(test)]
+        super::failing::check()?;
         // SAFETY: `self` keeps the database open.
         unsafe { ffi::merge(self.raw, &self.db.options, key, operand) }
     }
@@ -135,6 +145,8 @@ impl Column {
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         self.db.check()?;
+        #[cfg(test)]
+        super::failing::check()?;
         // SAFETY: `self` keeps the database open.
         unsafe { ffi::delete(self.raw, &self.db.options, key) }
     }
@@ -239,15 +251,26 @@ impl Column {
     }
 
     /// Leaves the batch empty.
-    fn write(&self, batch: &mut Batch) -> Result<()> {
-        self.db.check()?;
+    pub(super) fn write(&self, batch: &mut Batch) -> Result<()> {
         if batch.bytes() > 0 {
-            // SAFETY: `self` keeps the database open.
-            unsafe { batch.write(self.raw, &self.db.options) }
-                .map_err(|error| error.context(self.about("write a batch")))?;
+            self.write_even_if_empty(batch)?;
         }
         batch.clear();
-        Ok(())
+        self.db.check()
+    }
+
+    /// Fails as writes fail.
+    pub fn check_writable(&self) -> Result<()> {
+        self.write_even_if_empty(&Batch::new())
+    }
+
+    fn write_even_if_empty(&self, batch: &Batch) -> Result<()> {
+        self.db.check()?;
+        #[cfg(test)]
+        super::failing::check()?;
+        // SAFETY: `self` keeps the database open.
+        unsafe { batch.write(self.raw, &self.db.options) }
+            .map_err(|error| error.context(self.about("write a batch")))
     }
 
     pub fn property(&self, name: &str) -> Result<Option<String>> {
@@ -286,7 +309,7 @@ impl Column {
         Ok(())
     }
 
-    pub(super) fn failure(&self, step: &str, cause: &rocksdb::Error) -> Error {
+    pub(crate) fn failure(&self, step: &str, cause: &rocksdb::Error) -> Error {
         self.db.failure(&format!("{step} in state '{}'", self.name), cause)
     }
 

@@ -41,6 +41,23 @@ impl Batch {
 
     /// # Safety
     /// `column` belongs to a live database.
+    pub(super) unsafe fn merge(&mut self, column: RawColumn, key: &[u8], operand: &[u8]) {
+        self.bytes += ROW_BYTES + key.len() + operand.len();
+        // SAFETY: as in `put`.
+        unsafe {
+            sys::rocksdb_writebatch_merge_cf(
+                self.raw,
+                column.column,
+                key.as_ptr().cast(),
+                key.len(),
+                operand.as_ptr().cast(),
+                operand.len(),
+            );
+        }
+    }
+
+    /// # Safety
+    /// `column` belongs to a live database.
     pub(super) unsafe fn delete(&mut self, column: RawColumn, key: &[u8]) {
         self.bytes += ROW_BYTES + key.len();
         // SAFETY: as in `put`.

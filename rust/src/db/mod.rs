@@ -2,6 +2,8 @@
 //! types, checkpoints' plans or JNI.
 mod assembly;
 mod columns;
+#[cfg(test)]
+mod failing;
 mod ffi;
 mod ffi_batch;
 mod ffi_import;
@@ -17,16 +19,20 @@ mod scan;
 mod settle;
 pub mod table_files;
 mod threads;
+mod write_batch;
 
 pub use assembly::{Assembly, DeadRange};
 pub use columns::Column;
+#[cfg(test)]
+pub(crate) use failing::fail_writes;
 pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
 pub use ingest::Ingest;
 pub use manifest::check_manifest;
 pub use options::{read_only_options, MERGE_OPERATOR};
 pub use owner::Db;
-pub use scan::{successor, Cursor, Fill};
+pub use scan::{successor, Cursor, Entries, Fill};
 pub use threads::MOST as MOST_THREADS;
+pub use write_batch::WriteBatch;
 
 #[cfg(test)]
 mod testing;

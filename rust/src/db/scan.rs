@@ -106,36 +106,70 @@ fn fill(
     keys_only: bool,
     page: &mut [u8],
 ) -> Result<Fill> {
-    if page.len() < HEADER {
-        return Ok(Fill::Needs(HEADER));
-    }
-    let mut used = HEADER;
-    let mut count = 0usize;
-    while count < max {
+    let mut entries = Entries::new(page);
+    while entries.count() < max {
         let Some((key, value)) = rows.item() else { break };
         let value = if keys_only { &[] } else { value };
-        let size = ENTRY_HEADER + key.len() + value.len();
-        if used + size > page.len() {
-            if count == 0 {
-                limits::check(used + size, key)?;
-                return Ok(Fill::Needs(used + size));
-            }
-            break;
+        if !entries.add([&[], key], value) {
+            return entries.full(key.len(), value.len(), key);
         }
-        write_entry(&mut page[used..used + size], key, value);
-        used += size;
-        count += 1;
         rows.next();
     }
-    page[..4].copy_from_slice(&(count as u32).to_ne_bytes());
-    page[4..8].copy_from_slice(&u32::from(rows.valid()).to_ne_bytes());
-    Ok(Fill::Used(used))
+    Ok(entries.finish(rows.valid()))
 }
 
-fn write_entry(out: &mut [u8], key: &[u8], value: &[u8]) {
-    let value_at = ENTRY_HEADER + key.len();
-    out[..4].copy_from_slice(&(key.len() as u32).to_ne_bytes());
-    out[4..8].copy_from_slice(&(value.len() as u32).to_ne_bytes());
-    out[ENTRY_HEADER..value_at].copy_from_slice(key);
-    out[value_at..].copy_from_slice(value);
+/// A page that is filled.
+pub struct Entries<'a> {
+    page: &'a mut [u8],
+    used: usize,
+    count: usize,
+}
+
+impl<'a> Entries<'a> {
+    #[must_use]
+    pub fn new(page: &'a mut [u8]) -> Self {
+        Self { page, used: HEADER, count: 0 }
+    }
+
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Adds an entry, whose key comes in two parts; false if the page has no room for it.
+    pub fn add(&mut self, [front, back]: [&[u8]; 2], value: &[u8]) -> bool {
+        let key = front.len() + back.len();
+        let size = ENTRY_HEADER + key + value.len();
+        let Some(out) = self.page.get_mut(self.used..self.used + size) else { return false };
+        out[..4].copy_from_slice(&(key as u32).to_ne_bytes());
+        out[4..8].copy_from_slice(&(value.len() as u32).to_ne_bytes());
+        let (out_key, out_value) = out[ENTRY_HEADER..].split_at_mut(key);
+        out_key[..front.len()].copy_from_slice(front);
+        out_key[front.len()..].copy_from_slice(back);
+        out_value.copy_from_slice(value);
+        self.used += size;
+        self.count += 1;
+        true
+    }
+
+    /// The end, when an entry of such lengths was not added.
+    pub fn full(self, key: usize, value: usize, name: &[u8]) -> Result<Fill> {
+        if self.count > 0 {
+            return Ok(self.finish(true));
+        }
+        let needed = self.used + ENTRY_HEADER + key + value;
+        limits::check(needed, name)?;
+        Ok(Fill::Needs(needed))
+    }
+
+    /// The end; `more` entries follow.
+    #[must_use]
+    pub fn finish(self, more: bool) -> Fill {
+        let Some(header) = self.page.first_chunk_mut::<HEADER>() else {
+            return Fill::Needs(HEADER);
+        };
+        header[..4].copy_from_slice(&(self.count as u32).to_ne_bytes());
+        header[4..].copy_from_slice(&u32::from(more).to_ne_bytes());
+        Fill::Used(self.used)
+    }
 }

@@ -1,13 +1,13 @@
 //! Natives of cancel, ledger, plan, transfer, restore and local directories. No logic: arguments in,
 //! results out.
-use super::guard::{cold, guarded, hot};
+use super::db::on_database;
+use super::guard::{cold, hot};
 use super::handle::{self, Kind};
 use super::{arrays, native, Native};
 use crate::cancel::Cancel;
 use crate::checkpoint::ledger::{FrozenBase, Origin, SharedFile, SharedLedger};
 use crate::checkpoint::plan::{plan, Action, PlannedFile, Role, Sharing};
 use crate::checkpoint::{layout, live, upload as transfer};
-use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::local::{self, Claim};
 use crate::restore::copy_range as range;
@@ -298,11 +298,12 @@ extern "system" fn copy_range(
         let from = arrays::bytes(env, from)?.unwrap_or_default();
         let to = arrays::bytes(env, to)?;
         let cancel = handle::get::<Cancel>(cancel)?.share();
-        let db = handle::get::<Db>(db)?.share();
-        let mut target = DbSink::new(Arc::clone(&db));
-        guarded(&db, || {
-            range::check_states(Path::new(&source), &states)?;
-            range::copy_range(Path::new(&source), &from, to.as_deref(), &mut target, &cancel)
+        on_database(db, |database| {
+            database.past_buffer(|db| {
+                let mut target = DbSink::new(Arc::clone(db));
+                range::check_states(Path::new(&source), &states)?;
+                range::copy_range(Path::new(&source), &from, to.as_deref(), &mut target, &cancel)
+            })
         })
     });
 }

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::state::State;
+use crate::state::{Database, State};
 use jni_sys::{jclass, jdouble, jlong, jlongArray, jobjectArray, jstring, JNIEnv};
 use std::path::Path;
 use std::ptr;
@@ -17,7 +17,7 @@ impl Kind for Memory {
     const NAME: &'static str = "memory";
 }
 
-impl Kind for Db {
+impl Kind for Database {
     const TAG: u32 = 3;
     const NAME: &'static str = "database";
 }
@@ -29,7 +29,8 @@ extern "system" fn memory_open(env: *mut JNIEnv, _: jclass, bytes: jlong, ratio:
 extern "system" fn memory_usage(env: *mut JNIEnv, _: jclass, memory: jlong) -> jlongArray {
     cold(env, ptr::null_mut(), |env| {
         let usage = handle::get::<Memory>(memory)?.usage();
-        let values = [usage.capacity, usage.cache, usage.pinned, usage.write_buffers];
+        let values =
+            [usage.capacity, usage.cache, usage.pinned, usage.write_buffers, usage.buffers];
         arrays::new_longs(env, &values.map(|value| value as i64))
     })
 }
@@ -53,7 +54,7 @@ extern "system" fn db_open(
             0 => None,
             memory => Some(handle::get::<Memory>(memory)?.share()),
         };
-        handle::open(Db::open(Path::new(&directory), &config, memory)?)
+        handle::open(Arc::new(Database::open(Path::new(&directory), &config, memory)?))
     })
 }
 
@@ -67,13 +68,18 @@ pub(super) fn pairs(flat: &[String]) -> Result<impl Iterator<Item = (&str, &str)
 
 /// Runs `call` on the database; a panic inside poisons it.
 pub(super) fn on_db<R>(db: jlong, call: impl FnOnce(&Arc<Db>) -> Result<R>) -> Result<R> {
-    let db = handle::get::<Db>(db)?.share();
-    guarded(&db, || call(&db))
+    on_database(db, |database| call(database.db()))
+}
+
+/// As `on_db`, with the buffer in front of it.
+pub(super) fn on_database<R>(db: jlong, call: impl FnOnce(&Database) -> Result<R>) -> Result<R> {
+    let database = handle::get::<Database>(db)?;
+    guarded(database.db(), || call(&database))
 }
 
 extern "system" fn db_columns(env: *mut JNIEnv, _: jclass, db: jlong) -> jobjectArray {
     cold(env, ptr::null_mut(), |env| {
-        let names = handle::get::<Db>(db)?.column_names()?;
+        let names = handle::get::<Database>(db)?.db().column_names()?;
         arrays::new_strings(env, &names)
     })
 }
@@ -88,7 +94,7 @@ extern "system" fn db_property(
     cold(env, ptr::null_mut(), |env| {
         let name = arrays::string(env, name, "name")?;
         let value = match state {
-            0 => handle::get::<Db>(db)?.property(&name)?,
+            0 => handle::get::<Database>(db)?.property(&name)?,
             state => handle::get::<State>(state)?.column().property(&name)?,
         };
         arrays::new_string_or_null(env, value.as_deref())
@@ -96,24 +102,24 @@ extern "system" fn db_property(
 }
 
 extern "system" fn db_flush(env: *mut JNIEnv, _: jclass, db: jlong) {
-    hot(env, (), || on_db(db, Db::flush));
+    hot(env, (), || on_database(db, Database::flush));
 }
 
 extern "system" fn db_compact(env: *mut JNIEnv, _: jclass, db: jlong) {
-    hot(env, (), || on_db(db, Db::compact));
+    hot(env, (), || on_database(db, Database::compact));
 }
 
 extern "system" fn db_checkpoint(env: *mut JNIEnv, _: jclass, db: jlong, directory: jstring) {
     cold(env, (), |env| {
         let directory = arrays::string(env, directory, "directory")?;
-        on_db(db, |db| db.checkpoint(Path::new(&directory)))
+        on_database(db, |database| database.checkpoint(Path::new(&directory)))
     });
 }
 
 extern "system" fn db_close(env: *mut JNIEnv, _: jclass, db: jlong) {
     hot(env, (), || {
-        handle::get::<Db>(db)?.close();
-        handle::close::<Db>(db)
+        handle::get::<Database>(db)?.db().close();
+        handle::close::<Database>(db)
     });
 }
 

@@ -9,8 +9,11 @@ use crate::state::State;
 use jni_sys::{jclass, jint, jlong, JNIEnv};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A load that one thread at a time advances.
-struct IngestHandle(Mutex<Ingest>);
+/// A load that one thread at a time advances, and whose rows it brings.
+struct IngestHandle {
+    load: Mutex<Ingest>,
+    state: Arc<State>,
+}
 
 impl Kind for IngestHandle {
     const TAG: u32 = 6;
@@ -18,29 +21,29 @@ impl Kind for IngestHandle {
 }
 
 /// Runs `call` on the load; a panic inside poisons its database.
-fn on_load<R>(load: jlong, call: impl FnOnce(&mut Ingest) -> Result<R>) -> Result<R> {
-    let load = handle::get::<IngestHandle>(load)?;
-    let mut load = load.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let db = Arc::clone(load.column().db());
-    guarded(&db, || call(&mut load))
+fn on_load<R>(load: jlong, call: impl FnOnce(&State, &mut Ingest) -> Result<R>) -> Result<R> {
+    let handle = handle::get::<IngestHandle>(load)?;
+    let mut load = handle.load.lock().unwrap_or_else(PoisonError::into_inner);
+    guarded(handle.state.db(), || call(&handle.state, &mut load))
 }
 
 extern "system" fn sst_open(env: *mut JNIEnv, _: jclass, state: jlong) -> jlong {
     hot(env, 0, || {
-        let load = handle::get::<State>(state)?.column().load()?;
-        handle::open(Arc::new(IngestHandle(Mutex::new(load))))
+        let state = handle::get::<State>(state)?.share();
+        let load = Mutex::new(state.load()?);
+        handle::open(Arc::new(IngestHandle { load, state }))
     })
 }
 
 extern "system" fn sst_add(env: *mut JNIEnv, _: jclass, load: jlong, page: jlong, used: jint) {
     hot(env, (), || {
         // SAFETY: see `slice`.
-        on_load(load, |load| load.add(unsafe { slice(page, used)? }))
+        on_load(load, |_, load| load.add(unsafe { slice(page, used)? }))
     });
 }
 
 extern "system" fn sst_ingest(env: *mut JNIEnv, _: jclass, load: jlong) {
-    hot(env, (), || on_load(load, Ingest::ingest));
+    hot(env, (), || on_load(load, State::ingest));
 }
 
 extern "system" fn sst_close(env: *mut JNIEnv, _: jclass, load: jlong) {

@@ -1,10 +1,10 @@
 //! Natives of restoring with other key groups. No logic: arguments in, results out.
-use super::guard::{cold, guarded, hot};
+use super::db::on_db;
+use super::guard::{cold, hot};
 use super::handle::{self, Kind};
 use super::{arrays, native, Native};
 use crate::cancel::Cancel;
 use crate::config::Config;
-use crate::db::Db;
 use crate::error::Result;
 use crate::restore::rescale::{Kept, KeyRange, Rescale};
 use jni_sys::{jbyteArray, jclass, jlong, jobjectArray, jstring, JNIEnv};
@@ -91,9 +91,8 @@ extern "system" fn rescale_finish(
 
 fn finish(rescale: jlong, db: jlong, cancel: jlong) -> Result<()> {
     let cancel = handle::get::<Cancel>(cancel)?.share();
-    let db = handle::get::<Db>(db)?.share();
     let rescale = handle::get::<Shared>(rescale)?.share();
-    guarded(&db, || rescale.lock().finish(&db, &cancel))
+    on_db(db, |db| rescale.lock().finish(db, &cancel))
 }
 
 extern "system" fn rescale_close(env: *mut JNIEnv, _: jclass, rescale: jlong) {

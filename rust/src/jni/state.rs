@@ -3,9 +3,9 @@
 use super::guard::{cold, guarded, hot};
 use super::handle::{self, Guard, Kind};
 use super::{arrays, native, Native};
-use crate::db::{Cursor, Db, Fill};
+use crate::db::{Cursor, Fill};
 use crate::error::{Error, Result};
-use crate::state::State;
+use crate::state::{Database, State};
 use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jstring, JNIEnv};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,14 +73,13 @@ pub(super) fn on_state<R>(state: jlong, call: impl FnOnce(&State) -> Result<R>) 
 extern "system" fn state_open(env: *mut JNIEnv, _: jclass, db: jlong, name: jstring) -> jlong {
     cold(env, 0, |env| {
         let name = arrays::string(env, name, "name")?;
-        let db = handle::get::<Db>(db)?.share();
-        handle::open(Arc::new(State::open(&db, &name)?))
+        handle::open(Arc::new(handle::get::<Database>(db)?.state(&name)?))
     })
 }
 
 extern "system" fn state_drop(env: *mut JNIEnv, _: jclass, state: jlong) {
     hot(env, (), || {
-        on_state(state, |state| state.column().drop_column())?;
+        on_state(state, State::drop_column)?;
         handle::close::<State>(state)
     });
 }
@@ -95,6 +94,7 @@ extern "system" fn get(
     state: jlong,
     key: jlong,
     key_length: jint,
+    map_prefix: jint,
     value: jlong,
     capacity: jint,
 ) -> jint {
@@ -102,8 +102,7 @@ extern "system" fn get(
         on_state(state, |state| {
             // SAFETY: see `slice`.
             let (key, value) = unsafe { (slice(key, key_length)?, slice_mut(value, capacity)?) };
-            // SAFETY: `value` is writable for its length.
-            let length = unsafe { state.get_into(key, value.as_mut_ptr(), value.len())? };
+            let length = state.read(key, count(map_prefix)?, value)?;
             Ok(length.map_or(ABSENT, |length| length as jint))
         })
     })
@@ -115,12 +114,13 @@ extern "system" fn contains(
     state: jlong,
     key: jlong,
     key_length: jint,
+    map_prefix: jint,
 ) -> jboolean {
     hot(env, false, || {
         on_state(state, |state| {
             // SAFETY: see `slice`.
             let key = unsafe { slice(key, key_length)? };
-            state.contains(key)
+            state.contains(key, count(map_prefix)?)
         })
     })
 }
@@ -131,13 +131,15 @@ extern "system" fn put(
     state: jlong,
     key: jlong,
     key_length: jint,
+    map_prefix: jint,
     value: jlong,
     value_length: jint,
 ) {
     hot(env, (), || {
         on_state(state, |state| {
             // SAFETY: see `slice`.
-            unsafe { state.put(slice(key, key_length)?, slice(value, value_length)?) }
+            let (key, value) = unsafe { (slice(key, key_length)?, slice(value, value_length)?) };
+            state.put(key, count(map_prefix)?, value)
         })
     });
 }
@@ -159,16 +161,23 @@ extern "system" fn merge(
     });
 }
 
-extern "system" fn delete(env: *mut JNIEnv, _: jclass, state: jlong, key: jlong, key_length: jint) {
+extern "system" fn delete(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    key: jlong,
+    key_length: jint,
+    map_prefix: jint,
+) {
     hot(env, (), || {
         on_state(state, |state| {
             // SAFETY: see `slice`.
-            state.delete(unsafe { slice(key, key_length)? })
+            state.delete(unsafe { slice(key, key_length)? }, count(map_prefix)?)
         })
     });
 }
 
-extern "system" fn contains_prefix(
+extern "system" fn map_has_rows(
     env: *mut JNIEnv,
     _: jclass,
     state: jlong,
@@ -178,12 +187,12 @@ extern "system" fn contains_prefix(
     hot(env, false, || {
         on_state(state, |state| {
             // SAFETY: see `slice`.
-            state.contains_prefix(unsafe { slice(prefix, prefix_length)? })
+            state.map_has_rows(unsafe { slice(prefix, prefix_length)? })
         })
     })
 }
 
-extern "system" fn delete_prefix(
+extern "system" fn map_clear(
     env: *mut JNIEnv,
     _: jclass,
     state: jlong,
@@ -193,7 +202,7 @@ extern "system" fn delete_prefix(
     hot(env, (), || {
         on_state(state, |state| {
             // SAFETY: see `slice`.
-            state.delete_prefix(unsafe { slice(prefix, prefix_length)? })
+            state.clear_map(unsafe { slice(prefix, prefix_length)? })
         })
     });
 }
@@ -206,6 +215,7 @@ extern "system" fn scan(
     from: jlong,
     from_length: jint,
     prefix_length: jint,
+    of_map: jboolean,
     after_from: jboolean,
     max_entries: jint,
     page: jlong,
@@ -217,7 +227,12 @@ extern "system" fn scan(
             let (from, page) = unsafe { (slice(from, from_length)?, slice_mut(page, capacity)?) };
             let prefix = count(prefix_length)?;
             let max = count(max_entries)?;
-            fill_result(&state.scan(from, prefix, after_from, max, page)?)
+            let fill = if of_map {
+                state.scan_map(from, prefix, after_from, max, page)?
+            } else {
+                state.scan(from, prefix, after_from, max, page)?
+            };
+            fill_result(&fill)
         })
     })
 }
@@ -292,14 +307,14 @@ pub(super) fn natives() -> Vec<Native> {
         native!(c"stateOpen", c"(JLjava/lang/String;)J", state_open),
         native!(c"stateDrop", c"(J)V", state_drop),
         native!(c"stateClose", c"(J)V", state_close),
-        native!(c"get", c"(JJIJI)I", get),
-        native!(c"contains", c"(JJI)Z", contains),
-        native!(c"put", c"(JJIJI)V", put),
+        native!(c"get", c"(JJIIJI)I", get),
+        native!(c"contains", c"(JJII)Z", contains),
+        native!(c"put", c"(JJIIJI)V", put),
         native!(c"merge", c"(JJIJI)V", merge),
-        native!(c"delete", c"(JJI)V", delete),
-        native!(c"containsPrefix", c"(JJI)Z", contains_prefix),
-        native!(c"deletePrefix", c"(JJI)V", delete_prefix),
-        native!(c"scan", c"(JJIIZIJI)I", scan),
+        native!(c"delete", c"(JJII)V", delete),
+        native!(c"mapHasRows", c"(JJI)Z", map_has_rows),
+        native!(c"mapClear", c"(JJI)V", map_clear),
+        native!(c"scan", c"(JJIIZZIJI)I", scan),
         native!(c"getArray", c"(J[B)[B", get_array),
         native!(c"cursorOpen", c"(JZ)J", cursor_open),
         native!(c"cursorNext", c"(JJI)I", cursor_next),

@@ -1,21 +1,35 @@
-//! One registered state. Adds to `db::Column` what a user can act on: the name of the state in errors,
-//! and the limits of the JVM.
-use crate::db::{Column, Cursor, Db, Fill};
+//! One registered state: its column family, behind the buffer where there is one. Adds what a user can
+//! act on: the name of the state in errors, and the limits of the JVM.
+//!
+//! Of a row that belongs to a map, callers say how many bytes of its key all rows of the map share
+//! (`map`, 0: none): the buffer keeps those together.
+use super::Database;
+use crate::buffer::Rows;
+use crate::db::{Column, Cursor, Db, Fill, Ingest};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::sync::Arc;
 
 /// A column family behind a state object, or behind several views of it.
 pub struct State {
+    buffered: Option<Rows>,
     column: Arc<Column>,
 }
 
 impl State {
-    /// The state `name` of `db`; its column family is created when absent.
-    pub fn open(db: &Arc<Db>, name: &str) -> Result<Self> {
-        Ok(Self { column: Arc::new(db.column(name)?) })
+    /// The state `name` of a database; its column family is created when absent.
+    pub fn open(database: &Database, name: &str) -> Result<Self> {
+        match &database.buffer {
+            Some(buffer) => {
+                let rows = buffer.rows(database.db(), name)?;
+                let column = Arc::clone(rows.column());
+                Ok(Self { buffered: Some(rows), column })
+            }
+            None => Ok(Self { buffered: None, column: Arc::new(database.db().column(name)?) }),
+        }
     }
 
+    /// Past the buffer: for what reads and writes no rows of it.
     #[must_use]
     pub fn column(&self) -> &Arc<Column> {
         &self.column
@@ -26,19 +40,13 @@ impl State {
         self.column.db()
     }
 
-    /// Length of the value, which stands in `value` if it is at most `capacity`; None when absent.
-    ///
-    /// # Safety
-    /// `value` is writable for `capacity` bytes.
+    /// Length of the value, which stands in `page` if it fits; None when absent.
     #[inline]
-    pub unsafe fn get_into(
-        &self,
-        key: &[u8],
-        value: *mut u8,
-        capacity: usize,
-    ) -> Result<Option<usize>> {
-        // SAFETY: as the caller says.
-        let found = unsafe { self.column.get_into(key, value, capacity) };
+    pub fn read(&self, key: &[u8], map: usize, page: &mut [u8]) -> Result<Option<usize>> {
+        let found = match &self.buffered {
+            Some(rows) => rows.get(key, map, page),
+            None => self.column.read(key, page),
+        };
         match found.and_then(|length| {
             limits::check(length.unwrap_or(0), key)?;
             Ok(length)
@@ -49,42 +57,86 @@ impl State {
     }
 
     /// True if the key exists.
-    pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        // SAFETY: nothing is written to an empty buffer.
-        let found = unsafe { self.column.get_into(key, std::ptr::null_mut(), 0) };
-        Ok(found.map_err(|e| self.failed("look into", e))?.is_some())
+    pub fn contains(&self, key: &[u8], map: usize) -> Result<bool> {
+        let found = match &self.buffered {
+            Some(rows) => rows.contains(key, map),
+            None => self.column.read(key, &mut []).map(|length| length.is_some()),
+        };
+        found.map_err(|e| self.failed("look into", e))
     }
 
-    /// The value in memory of its own; None when absent.
+    /// The value of a row that belongs to no map, in memory of its own; None when absent.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let found = self.column.get(key).and_then(|value| {
-            limits::check(value.as_ref().map_or(0, Vec::len), key)?;
-            Ok(value)
-        });
-        found.map_err(|e| self.failed("read", e))
+        let mut value = Vec::new();
+        loop {
+            match self.read(key, 0, &mut value)? {
+                None => return Ok(None),
+                Some(length) if length <= value.len() => {
+                    value.truncate(length);
+                    return Ok(Some(value));
+                }
+                Some(length) => value.resize(length, 0),
+            }
+        }
     }
 
     #[inline]
-    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.column.put(key, value).map_err(|e| self.failed("write", e))
+    pub fn put(&self, key: &[u8], map: usize, value: &[u8]) -> Result<()> {
+        let done = match &self.buffered {
+            Some(rows) => rows.put(key, map, value),
+            None => self.column.put(key, value),
+        };
+        done.map_err(|e| self.failed("write", e))
     }
 
     #[inline]
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.column.merge(key, operand).map_err(|e| self.failed("append", e))
+        let done = match &self.buffered {
+            Some(rows) => rows.merge(key, operand),
+            None => self.column.merge(key, operand),
+        };
+        done.map_err(|e| self.failed("append", e))
     }
 
     #[inline]
-    pub fn delete(&self, key: &[u8]) -> Result<()> {
-        self.column.delete(key).map_err(|e| self.failed("delete", e))
+    pub fn delete(&self, key: &[u8], map: usize) -> Result<()> {
+        let done = match &self.buffered {
+            Some(rows) => rows.delete(key, map),
+            None => self.column.delete(key),
+        };
+        done.map_err(|e| self.failed("delete", e))
     }
 
-    pub fn contains_prefix(&self, prefix: &[u8]) -> Result<bool> {
-        self.column.contains_prefix(prefix)
+    /// True if a map has rows: those whose keys begin with `prefix`.
+    pub fn map_has_rows(&self, prefix: &[u8]) -> Result<bool> {
+        match &self.buffered {
+            Some(rows) => rows.map_has_rows(prefix),
+            None => self.column.contains_prefix(prefix),
+        }
     }
 
-    pub fn delete_prefix(&self, prefix: &[u8]) -> Result<()> {
-        self.column.delete_prefix(prefix)
+    /// Deletes the rows of a map.
+    pub fn clear_map(&self, prefix: &[u8]) -> Result<()> {
+        match &self.buffered {
+            Some(rows) => rows.clear_map(prefix),
+            None => self.column.delete_prefix(prefix),
+        }
+    }
+
+    /// As `scan`, of the rows of a map.
+    pub fn scan_map(
+        &self,
+        from: &[u8],
+        prefix: usize,
+        after: bool,
+        max: usize,
+        page: &mut [u8],
+    ) -> Result<Fill> {
+        let fill = match &self.buffered {
+            Some(rows) => rows.scan_map(from, prefix, after, max, page),
+            None => self.column.scan(from, prefix, after, max, page),
+        };
+        fill.map_err(|e| self.failed("scan", e))
     }
 
     /// See `Column::scan`.
@@ -96,11 +148,48 @@ impl State {
         max: usize,
         page: &mut [u8],
     ) -> Result<Fill> {
-        self.column.scan(from, prefix, after, max, page).map_err(|e| self.failed("scan", e))
+        self.flush_buffer()
+            .and_then(|()| self.column.scan(from, prefix, after, max, page))
+            .map_err(|e| self.failed("scan", e))
     }
 
     pub fn cursor(&self, keys_only: bool) -> Result<Cursor> {
+        self.flush_buffer()?;
         self.column.cursor(keys_only)
+    }
+
+    /// Begins a bulk load, of which the state knows once it is ingested.
+    pub fn load(&self) -> Result<Ingest> {
+        self.column.load()
+    }
+
+    /// Makes the rows of a bulk load part of the state.
+    pub fn ingest(&self, load: &mut Ingest) -> Result<()> {
+        self.past_buffer(|| load.ingest())
+    }
+
+    /// Writes to the column family itself.
+    pub(super) fn past_buffer<R>(&self, write: impl FnOnce() -> Result<R>) -> Result<R> {
+        match &self.buffered {
+            Some(rows) => rows.past(write),
+            None => write(),
+        }
+    }
+
+    /// Drops the column family with its data.
+    pub fn drop_column(&self) -> Result<()> {
+        match &self.buffered {
+            Some(rows) => rows.drop_column(),
+            None => self.column.drop_column(),
+        }
+    }
+
+    /// For those who look at the column family itself.
+    pub fn flush_buffer(&self) -> Result<()> {
+        match &self.buffered {
+            Some(rows) => rows.flush(),
+            None => Ok(()),
+        }
     }
 
     #[cold]

@@ -19,12 +19,14 @@ impl State {
         let mut changes = changes(page)?;
         // Neighbours find their place in the memtable faster one after the other.
         changes.sort_unstable();
-        self.column().write_keys(changes).map_err(|e| self.failed("write timers of", e))
+        self.past_buffer(|| self.column().write_keys(changes))
+            .map_err(|e| self.failed("write timers of", e))
     }
 
     /// The timers that share the first `prefix` bytes of `from`, as they are now, from there on.
     pub fn timers_at(&self, from: &[u8], prefix: usize) -> Result<Cursor> {
         let keys_only = true;
+        self.flush_buffer()?;
         self.column().cursor_at(from, prefix, keys_only)
     }
 }

@@ -1,15 +1,15 @@
 use crate::config::Config;
 use crate::db::{Db, Fill};
 use crate::error::Kind;
-use crate::state::State;
+use crate::state::{Database, State};
 use rocksdb::statistics::Ticker;
 use std::path::Path;
 use std::sync::Arc;
 
 fn open(path: &Path) -> (Arc<Db>, State) {
-    let db = Db::open(path, &Config::default(), None).expect("a fresh directory opens");
-    let state = State::open(&db, "_timer_state/event_t").expect("column family");
-    (db, state)
+    let database = Database::open(path, &Config::default(), None).expect("a fresh directory opens");
+    let state = database.state("_timer_state/event_t").expect("column family");
+    (Arc::clone(database.db()), state)
 }
 
 /// A page as Java fills it.

@@ -35,7 +35,7 @@ final class FerrostateStore implements Store {
     public int get(byte[] key) throws IOException {
         int keyLength = toPage(key, keyPage);
         int length =
-                Native.get(state, keyPage.address(), keyLength, valuePage.address(), CAPACITY);
+                Native.get(state, keyPage.address(), keyLength, 0, valuePage.address(), CAPACITY);
         if (length < 0) {
             return -1;
         }
@@ -47,7 +47,7 @@ final class FerrostateStore implements Store {
     public void put(byte[] key, byte[] value) throws IOException {
         int keyLength = toPage(key, keyPage);
         int valueLength = toPage(value, valuePage);
-        Native.put(state, keyPage.address(), keyLength, valuePage.address(), valueLength);
+        Native.put(state, keyPage.address(), keyLength, 0, valuePage.address(), valueLength);
     }
 
     @Override
@@ -62,7 +62,7 @@ final class FerrostateStore implements Store {
         int length = toPage(prefix, keyPage);
         int used =
                 Native.scan(
-                        state, keyPage.address(), length, length, false, SCAN_ENTRIES,
+                        state, keyPage.address(), length, length, false, false, SCAN_ENTRIES,
                         valuePage.address(), CAPACITY);
         valuePage.read(0, read, 0, used);
         entries.clear();

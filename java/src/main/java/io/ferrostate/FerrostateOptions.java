@@ -179,6 +179,32 @@ public final class FerrostateOptions {
                             "Whether index and filter of a file are split into partitions that are"
                                     + " loaded when needed.");
 
+    // ---- buffer in front of the database ---------------------------------------------------------
+
+    public static final ConfigOption<Boolean> BUFFER_ENABLED =
+            key("buffer.enabled")
+                    .booleanType()
+                    .defaultValue(false)
+                    .withDescription(
+                            "Whether what was read and written lately is kept in front of RocksDB, so"
+                                    + " that it need not be asked.");
+
+    public static final ConfigOption<Double> BUFFER_MEMORY_RATIO =
+            key("buffer.memory-ratio")
+                    .doubleType()
+                    .defaultValue(0.25)
+                    .withDescription(
+                            "Fraction of the shared memory that the buffers of its databases may take;"
+                                    + " what they do not need is the block cache's. At most 0.5.");
+
+    public static final ConfigOption<MemorySize> BUFFER_SIZE =
+            key("buffer.size")
+                    .memoryType()
+                    .defaultValue(MemorySize.ofMebiBytes(64))
+                    .withDescription(
+                            "Size of a database's buffer where no memory is shared (neither managed nor"
+                                    + " fixed).");
+
     // ---- database ------------------------------------------------------------------------------
 
     public static final ConfigOption<Integer> MAX_BACKGROUND_THREADS =

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads all rows with a prefix at once, from any thread and with pages of its own (queries). */
+/** Reads all rows of a map at once, from any thread and with pages of its own (queries). */
 public final class ColumnScan {
 
     private static final int CAPACITY = 1 << 14;
@@ -52,6 +52,7 @@ public final class ColumnScan {
                                             key.address(),
                                             length,
                                             prefixLength,
+                                            true,
                                             after,
                                             StateAccess.SCAN_ENTRIES,
                                             page.address(),

@@ -91,6 +91,11 @@ final class KeyBuilder<K> {
         return copy(out.length());
     }
 
+    /** Of the key with a user key that was built last: bytes of key and namespace. */
+    int prefixLength() {
+        return namespaceEnd;
+    }
+
     private <N> void ensureNamespace(N current, TypeSerializer<N> serializer) throws IOException {
         if (current != namespace || serializer != namespaceSerializer) {
             writeNamespace(current, serializer);

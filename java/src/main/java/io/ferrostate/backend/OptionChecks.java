@@ -57,6 +57,12 @@ final class OptionChecks {
                 FerrostateOptions.BLOCK_SIZE);
         put(POSITIVE_SIZE, FerrostateOptions.METADATA_BLOCK_SIZE);
         put(POSITIVE_SIZE, FerrostateOptions.BLOCK_CACHE_SIZE);
+        put(POSITIVE_SIZE, FerrostateOptions.BUFFER_SIZE);
+        put(
+                new Check(
+                        value -> (Double) value > 0 && (Double) value <= 0.5,
+                        "must be larger than 0 and at most 0.5"),
+                FerrostateOptions.BUFFER_MEMORY_RATIO);
         put(
                 new Check(
                         value -> (Integer) value > 0 && (Integer) value <= MOST_THREADS,

@@ -33,6 +33,9 @@ public final class OptionSet implements Serializable {
     static final List<ConfigOption<?>> DATABASE_OPTIONS =
             Collections.unmodifiableList(
                     Arrays.asList(
+                            FerrostateOptions.BUFFER_ENABLED,
+                            FerrostateOptions.BUFFER_MEMORY_RATIO,
+                            FerrostateOptions.BUFFER_SIZE,
                             FerrostateOptions.MAX_BACKGROUND_THREADS,
                             FerrostateOptions.MAX_OPEN_FILES,
                             FerrostateOptions.LOG_LEVEL,

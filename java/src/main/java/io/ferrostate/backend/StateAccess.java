@@ -44,6 +44,9 @@ public final class StateAccess<K> implements AutoCloseable {
     /** Length of the value read last. */
     private int valueLength;
 
+    /** Of the key in the page: how many bytes all rows of its map share; 0 if it is none of a map. */
+    private int mapPrefix;
+
     public StateAccess(TypeSerializer<K> keySerializer, int numberOfKeyGroups) {
         this.keySerializer = keySerializer;
         this.numberOfKeyGroups = numberOfKeyGroups;
@@ -93,7 +96,9 @@ public final class StateAccess<K> implements AutoCloseable {
         keys.namespaceChanged(namespace);
     }
 
+    /** The key of a row that belongs to no map, or the prefix of a map's rows. */
     public <N> int key(N namespace, TypeSerializer<N> serializer) throws IOException {
+        mapPrefix = 0;
         return keys.build(namespace, serializer);
     }
 
@@ -103,7 +108,9 @@ public final class StateAccess<K> implements AutoCloseable {
             UK userKey,
             TypeSerializer<UK> userKeySerializer)
             throws IOException {
-        return keys.build(namespace, serializer, userKey, userKeySerializer);
+        int length = keys.build(namespace, serializer, userKey, userKeySerializer);
+        mapPrefix = keys.prefixLength();
+        return length;
     }
 
     /** A copy of the key in the page. */
@@ -141,16 +148,18 @@ public final class StateAccess<K> implements AutoCloseable {
                 column.handle(),
                 keyPage.address(),
                 keyLength,
+                mapPrefix,
                 valuePage.address(),
                 valuePage.capacity());
     }
 
     public boolean contains(Column column, int keyLength) throws IOException {
-        return Native.contains(column.handle(), keyPage.address(), keyLength);
+        return Native.contains(column.handle(), keyPage.address(), keyLength, mapPrefix);
     }
 
-    public boolean containsPrefix(Column column, int keyLength) throws IOException {
-        return Native.containsPrefix(column.handle(), keyPage.address(), keyLength);
+    /** True if the map whose prefix lies in the page has rows. */
+    public boolean mapHasRows(Column column, int keyLength) throws IOException {
+        return Native.mapHasRows(column.handle(), keyPage.address(), keyLength);
     }
 
     // ---- writing -------------------------------------------------------------------------------
@@ -176,7 +185,12 @@ public final class StateAccess<K> implements AutoCloseable {
     public void put(Column column, int keyLength) throws IOException {
         int length = copyValue();
         Native.put(
-                column.handle(), keyPage.address(), keyLength, valuePage.address(), length);
+                column.handle(),
+                keyPage.address(),
+                keyLength,
+                mapPrefix,
+                valuePage.address(),
+                length);
     }
 
     /** Appends what was written since {@link #startValue}. */
@@ -195,37 +209,45 @@ public final class StateAccess<K> implements AutoCloseable {
     }
 
     public void delete(Column column, int keyLength) throws IOException {
-        Native.delete(column.handle(), keyPage.address(), keyLength);
+        Native.delete(column.handle(), keyPage.address(), keyLength, mapPrefix);
     }
 
-    public void deletePrefix(Column column, int keyLength) throws IOException {
-        Native.deletePrefix(column.handle(), keyPage.address(), keyLength);
+    /** Deletes the rows of the map whose prefix lies in the page. */
+    public void clearMap(Column column, int keyLength) throws IOException {
+        Native.mapClear(column.handle(), keyPage.address(), keyLength);
     }
 
     // ---- with keys from the heap: what an iterator kept -------------------------------------------
 
-    /** Stores what was written since {@link #startValue} under a key that lies in an array. */
-    public void put(Column column, byte[] key, int offset, int length) throws IOException {
+    /** Stores what was written since {@link #startValue} in a row of a map, whose key lies in an array. */
+    public void putInMap(Column column, byte[] key, int offset, int length, int prefixLength)
+            throws IOException {
         int valueLength = copyValue();
         scanPage.write(0, key, offset, length);
         Native.put(
-                column.handle(), scanPage.address(), length, valuePage.address(), valueLength);
+                column.handle(),
+                scanPage.address(),
+                length,
+                prefixLength,
+                valuePage.address(),
+                valueLength);
     }
 
-    public void delete(Column column, byte[] key, int offset, int length) throws IOException {
+    public void deleteInMap(Column column, byte[] key, int offset, int length, int prefixLength)
+            throws IOException {
         scanPage.write(0, key, offset, length);
-        Native.delete(column.handle(), scanPage.address(), length);
+        Native.delete(column.handle(), scanPage.address(), length, prefixLength);
     }
 
     /**
-     * Reads the entries with a prefix from a key on, see {@link Native#scan}.
+     * Reads the rows of a map from a key on, see {@link Native#scan}.
      *
      * @param from key to start at; its first {@code prefixLength} bytes are the prefix.
      */
-    public ScanPage scan(
+    public ScanPage scanMap(
             Column column, byte[] from, int offset, int length, int prefixLength, boolean afterFrom)
             throws IOException {
-        return scan(column, from, offset, length, prefixLength, afterFrom, SCAN_ENTRIES);
+        return scan(column, from, offset, length, prefixLength, true, afterFrom, SCAN_ENTRIES);
     }
 
     private ScanPage scan(
@@ -234,6 +256,7 @@ public final class StateAccess<K> implements AutoCloseable {
             int offset,
             int length,
             int prefixLength,
+            boolean ofMap,
             boolean afterFrom,
             int maxEntries)
             throws IOException {
@@ -247,6 +270,7 @@ public final class StateAccess<K> implements AutoCloseable {
                             valuePage.address(),
                             length,
                             prefixLength,
+                            ofMap,
                             afterFrom,
                             maxEntries,
                             scanPage.address(),
@@ -262,7 +286,7 @@ public final class StateAccess<K> implements AutoCloseable {
     /** Reads so many of the keys with a prefix at most, from a key on. */
     public ScanPage scanTimers(Column column, byte[] from, int prefixLength, int maxEntries)
             throws IOException {
-        return scan(column, from, 0, from.length, prefixLength, false, maxEntries);
+        return scan(column, from, 0, from.length, prefixLength, false, false, maxEntries);
     }
 
     /** Writes a page of changes, see {@link Native#timersWrite}. */

@@ -56,7 +56,7 @@ public final class Native {
     /** Splits {@code bytes} into block cache and write buffers as Flink does (compatibility D4). */
     public static native long memoryOpen(long bytes, double writeBufferRatio);
 
-    /** Bytes: capacity of the cache, its usage, its pinned usage, usage of the write buffers. */
+    /** Bytes: capacity of the cache, its usage, its pinned usage, usage of the memtables, of the write buffers. */
     public static native long[] memoryUsage(long memory);
 
     public static native void memoryClose(long memory);
@@ -109,31 +109,37 @@ public final class Native {
     /**
      * Reads into the page at {@code value}.
      *
+     * @param mapPrefix bytes at the front of the key that all rows of its map share; 0 for what is no
+     *     row of a map. A state has either the one or the other, and the write buffer keeps the rows of a
+     *     map together. Likewise below.
      * @return length of the value, -1 when absent. When larger than {@code valueCapacity} nothing
      *     useful was written: make room for that length and call again.
      */
     public static native int get(
-            long state, long key, int keyLength, long value, int valueCapacity)
+            long state, long key, int keyLength, int mapPrefix, long value, int valueCapacity)
             throws IOException;
 
     /** True if the key exists. */
-    public static native boolean contains(long state, long key, int keyLength) throws IOException;
+    public static native boolean contains(long state, long key, int keyLength, int mapPrefix)
+            throws IOException;
 
     public static native void put(
-            long state, long key, int keyLength, long value, int valueLength) throws IOException;
+            long state, long key, int keyLength, int mapPrefix, long value, int valueLength)
+            throws IOException;
 
     /** Appends an operand ({@code stringappendtest}: joined by ','). */
     public static native void merge(
             long state, long key, int keyLength, long value, int valueLength) throws IOException;
 
-    public static native void delete(long state, long key, int keyLength) throws IOException;
-
-    /** True if a key with this prefix exists. */
-    public static native boolean containsPrefix(long state, long prefix, int prefixLength)
+    public static native void delete(long state, long key, int keyLength, int mapPrefix)
             throws IOException;
 
-    /** Deletes every key with this prefix. */
-    public static native void deletePrefix(long state, long prefix, int prefixLength)
+    /** True if a map has rows: if a key with this prefix exists. */
+    public static native boolean mapHasRows(long state, long prefix, int prefixLength)
+            throws IOException;
+
+    /** Deletes the rows of a map: every key with this prefix. */
+    public static native void mapClear(long state, long prefix, int prefixLength)
             throws IOException;
 
     /**
@@ -143,6 +149,7 @@ public final class Native {
      * <p>Page: {@code int count, int more (1 or 0)}, then per entry {@code int keyLength, int
      * valueLength, key, value}; ints in native byte order, nothing aligned.
      *
+     * @param ofMap true if the prefix is that of a map's rows.
      * @param afterFrom true to leave out the key {@code from} itself (to go on after it).
      * @param maxEntries at most so many entries a page.
      * @return bytes used; or, when the first entry does not fit, minus the capacity it needs.
@@ -152,13 +159,14 @@ public final class Native {
             long from,
             int fromLength,
             int prefixLength,
+            boolean ofMap,
             boolean afterFrom,
             int maxEntries,
             long page,
             int capacity)
             throws IOException;
 
-    /** Reads with arrays, from any thread (queryable state). Null when absent. */
+    /** Reads a row of no map with arrays, from any thread (queryable state). Null when absent. */
     public static native byte[] getArray(long state, byte[] key) throws IOException;
 
     // ---- time to live: what compactions drop --------------------------------------------------------

@@ -60,6 +60,7 @@ final class RestoredRows implements AutoCloseable {
                 column.handle(),
                 keyPage.address(),
                 key.length,
+                0,
                 valuePage.address(),
                 value.length);
     }

@@ -69,7 +69,7 @@ final class MapEntry<K, UK, UV> implements Map.Entry<UK, UV> {
         state.access().enter();
         try {
             state.writeValue(value);
-            state.access().put(state.column(), bytes, keyOffset, keyLength);
+            state.access().putInMap(state.column(), bytes, keyOffset, keyLength, prefixLength);
         } catch (IOException e) {
             throw state.failed("update", e);
         } finally {
@@ -82,7 +82,7 @@ final class MapEntry<K, UK, UV> implements Map.Entry<UK, UV> {
     void remove() {
         state.access().enter();
         try {
-            state.access().delete(state.column(), bytes, keyOffset, keyLength);
+            state.access().deleteInMap(state.column(), bytes, keyOffset, keyLength, prefixLength);
         } catch (IOException e) {
             throw state.failed("remove an entry of", e);
         } finally {

@@ -61,7 +61,7 @@ abstract class MapIterator<K, UK, UV, T> implements Iterator<T> {
         state.access().enter();
         try {
             return state.access()
-                    .scan(state.column(), from, offset, length, prefix.length, afterFrom);
+                    .scanMap(state.column(), from, offset, length, prefix.length, afterFrom);
         } catch (IOException e) {
             throw state.failed("iterate", e);
         } finally {

@@ -105,7 +105,7 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
     public boolean isEmpty() {
         access.enter();
         try {
-            return !access.containsPrefix(column, key());
+            return !access.mapHasRows(column, key());
         } catch (IOException e) {
             throw failed("read", e);
         } finally {
@@ -117,7 +117,7 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
     public void clear() {
         access.enter();
         try {
-            access.deletePrefix(column, key());
+            access.clearMap(column, key());
         } catch (IOException e) {
             throw failed("clear", e);
         } finally {

@@ -191,6 +191,7 @@ public final class BackendFixture implements AutoCloseable {
                         states.get(STATE).column().handle(),
                         keyPage.address(),
                         row.length,
+                        0,
                         valuePage.address(),
                         bytes.length);
             }

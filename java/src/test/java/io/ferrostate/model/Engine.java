@@ -36,6 +36,11 @@ enum Engine {
         }
     };
 
+    /** Some so small that they evict and write all the time. */
+    private static final MemorySize[] BUFFERS = {
+        MemorySize.parse("64mb"), MemorySize.parse("1b"), MemorySize.parse("32kb")
+    };
+
     /** Draws what may differ from run to run. */
     abstract AbstractStateBackend create(Path directory, Random random);
 
@@ -43,8 +48,11 @@ enum Engine {
     private static FerrostateStateBackend ferrostate(
             Path directory, Random random, TimerService timers) {
         return new FerrostateStateBackend(true)
+                .set(FerrostateOptions.USE_MANAGED_MEMORY, random.nextInt(4) == 0)
                 .setLocalDirectories(directory.toString())
                 .set(FerrostateOptions.TIMER_SERVICE_FACTORY, timers)
+                .set(FerrostateOptions.BUFFER_ENABLED, random.nextInt(4) != 0)
+                .set(FerrostateOptions.BUFFER_SIZE, BUFFERS[random.nextInt(BUFFERS.length)])
                 .set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, 1 + random.nextInt(20))
                 .set(FerrostateOptions.WRITE_BUFFER_SIZE, MemorySize.parse("1mb"))
                 .set(FerrostateOptions.TARGET_FILE_SIZE_BASE, MemorySize.parse("256kb"))
