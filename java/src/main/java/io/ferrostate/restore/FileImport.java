@@ -5,6 +5,7 @@ import io.ferrostate.jni.CancelToken;
 import io.ferrostate.jni.Native;
 
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.checkpoint.filemerging.FileMergingSnapshotManager;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot;
@@ -109,9 +110,14 @@ final class FileImport implements AutoCloseable {
         return named;
     }
 
+    /**
+     * Not what lies in merged files: their directory is another subtask's, and the JobManager deletes it
+     * with the last checkpoint of that one. Flink's file merging forgets this where the names begin alike
+     * ({@code ..._0_1} and {@code ..._0_12}), so it cannot be left to it.
+     */
     private static void addRenamed(
             List<HandleAndLocalPath> files, HandleAndLocalPath known, String name) {
-        if (known != null) {
+        if (known != null && !FileMergingSnapshotManager.isFileMergingHandle(known.getHandle())) {
             files.add(HandleAndLocalPath.of(known.getHandle(), name));
         }
     }

@@ -11,8 +11,10 @@ import org.apache.flink.runtime.checkpoint.filemerging.FileMergingSnapshotManage
 import org.apache.flink.runtime.checkpoint.filemerging.FileMergingType;
 import org.apache.flink.runtime.clusterframework.types.ResourceID;
 import org.apache.flink.runtime.state.CheckpointStorageLocationReference;
+import org.apache.flink.runtime.state.CheckpointedStateScope;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.PlaceholderStreamStateHandle;
 import org.apache.flink.runtime.state.SharedStateRegistryImpl;
 import org.apache.flink.runtime.state.StreamStateHandle;
@@ -41,10 +43,15 @@ class FileMergingTest {
     private FileMergingSnapshotManager manager;
 
     private FsMergingCheckpointStorageLocation location(long checkpointId) throws IOException {
+        return location(SUBTASK, checkpointId);
+    }
+
+    private FsMergingCheckpointStorageLocation location(SubtaskKey subtask, long checkpointId)
+            throws IOException {
         FsCheckpointStorageLocation plain = files.location(checkpointId);
-        manager.notifyCheckpointStart(SUBTASK, checkpointId);
+        manager.notifyCheckpointStart(subtask, checkpointId);
         return new FsMergingCheckpointStorageLocation(
-                SUBTASK,
+                subtask,
                 LocalFileSystem.getSharedInstance(),
                 plain.getCheckpointDirectory(),
                 plain.getSharedStateDirectory(),
@@ -110,6 +117,49 @@ class FileMergingTest {
                             directory.resolve("restored"), BackendFixture.ALL, second)) {
                 assertThat(restored.has(1, 1)).isTrue();
                 assertThat(restored.has(2, 2)).isTrue();
+            }
+        }
+    }
+
+    /**
+     * The first of twelve subtasks has its merged files in {@code ..._0_12}, and a file merging that was
+     * asked for {@code ..._0_1} takes them for its own. The JobManager deletes that directory as soon as
+     * no checkpoint of the twelve is retained, whatever later ones refer to.
+     */
+    @Test
+    void nothingIsReferredToInTheDirectoryOfASubtaskThatIsNoMore() throws Exception {
+        SubtaskKey ofTwelve = new SubtaskKey("job", "vertex", 0, 12);
+        manager.registerSubtaskForSharedStates(ofTwelve);
+        IncrementalRemoteKeyedStateHandle first;
+        try (BackendFixture backend =
+                        BackendFixture.restored(
+                                directory.resolve("local"), KeyGroupRange.of(0, 7));
+                IncrementalSnapshotStrategy<Integer> strategy = backend.incremental()) {
+            for (int key = 0; key < 20; key++) {
+                backend.write(key, key);
+            }
+            first = BackendFixture.snapshot(strategy, 1, location(ofTwelve, 1), CHECKPOINT);
+        }
+        manager.restoreStateHandles(
+                1,
+                SUBTASK,
+                first.streamSubHandles()
+                        .filter(SegmentFileStateHandle.class::isInstance)
+                        .map(SegmentFileStateHandle.class::cast));
+        try (BackendFixture backend =
+                        BackendFixture.restored(
+                                directory.resolve("restored"), BackendFixture.ALL, first);
+                IncrementalSnapshotStrategy<Integer> strategy = backend.incremental()) {
+            IncrementalRemoteKeyedStateHandle second =
+                    BackendFixture.snapshot(strategy, 2, location(2), CHECKPOINT);
+            assertThat(CheckpointFiles.reused(second)).isEmpty();
+            // As the JobManager does.
+            manager.getManagedDirStateHandle(ofTwelve, CheckpointedStateScope.SHARED)
+                    .discardState();
+            try (BackendFixture whole =
+                    BackendFixture.restored(
+                            directory.resolve("again"), KeyGroupRange.of(0, 7), second)) {
+                assertThat(whole.has(1, 1)).isTrue();
             }
         }
     }
