@@ -93,20 +93,17 @@ impl Read {
             }
         };
         for reference in snapshot.metadata.references() {
-            match reference.stream {
-                Stream::File { path, .. } => {
-                    self.in_use.files.insert(stores.locate(path)?);
-                }
-                Stream::Relative { path, .. } => {
-                    self.in_use.files.insert(directory.join(path));
-                }
-                Stream::Segment(segment) => {
-                    let file = stores.locate(&segment.path)?;
-                    self.in_use.merging.extend(file.parent());
-                    self.in_use.files.insert(file);
-                }
-                Stream::Inline { .. } | Stream::EmptySegment | Stream::KeyGroups(_) => {}
+            let file = match reference.stream {
+                Stream::File { path, .. } => stores.locate(path)?,
+                Stream::Relative { path, .. } => directory.join(path),
+                Stream::Segment(segment) => stores.locate(&segment.path)?,
+                Stream::Inline { .. } | Stream::EmptySegment | Stream::KeyGroups(_) => continue,
+            };
+            if matches!(reference.stream, Stream::Segment(_)) {
+                self.in_use.merging.extend(file.parent());
             }
+            self.in_use.names.insert(file.name().to_owned());
+            self.in_use.files.insert(file);
         }
         self.merging_directories(stores, &snapshot.metadata)?;
         self.snapshots.push(directory.to_string());

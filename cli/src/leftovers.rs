@@ -16,6 +16,9 @@ const TASK_OWNED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug, Default)]
 pub struct InUse {
     pub files: HashSet<Location>,
+    /// Their names, which Flink makes unique: a file is in use by whichever path it is referred to (through
+    /// a link, another scheme, or in a copy of the directory).
+    pub names: HashSet<String>,
     /// Of Flink's file merging: task managers write on in the files of these.
     pub merging: HashSet<Location>,
     /// The newest complete checkpoint and when its `_metadata` was written.
@@ -60,7 +63,9 @@ pub struct Decision {
 pub fn decide(job: &Location, entries: Vec<Entry>, in_use: &InUse, rules: &Rules) -> Decision {
     let mut decision = Decision::default();
     for entry in entries {
-        if in_use.files.contains(&entry.location) || entry.location.name() == "_metadata" {
+        let name = entry.location.name();
+        let used = in_use.files.contains(&entry.location) || in_use.names.contains(name);
+        if used || name == "_metadata" {
             add(&mut decision.used, entry.size);
             continue;
         }

@@ -48,6 +48,15 @@ fn what_is_referred_to_is_used() {
 }
 
 #[test]
+fn what_is_referred_to_by_another_path_is_used() {
+    let mut in_use = in_use();
+    in_use.files.insert(Location::parse("hdfs://elsewhere/job/shared/uuid").expect("a location"));
+    in_use.names.insert("uuid".to_owned());
+    let decision = decide(&job(), vec![entry("shared/uuid", 1)], &in_use, &rules());
+    assert_eq!((decision.leftovers.len(), decision.used), (0, (1, 10)));
+}
+
+#[test]
 fn young_files_are_spared() {
     assert_eq!(decided(entry("shared/x", 77), &in_use(), &rules()), Some(Spared::Young));
     // Whatever the other rules say, and even if its clock is ahead of ours.

@@ -103,6 +103,15 @@ fn exactly_the_leftovers_are_listed() {
     }
 }
 
+/// A copy that is not told of with --map: its metadata refers to the original.
+#[test]
+fn files_of_a_copied_job_are_in_use() {
+    let job = job("rocksdb-incremental");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ferrostate"));
+    let report = json(command.arg("orphans").arg(&job.directory));
+    assert_eq!(paths(&report), job.left);
+}
+
 #[test]
 fn what_may_be_in_flight_is_spared() {
     let job = job("rocksdb-incremental");
@@ -139,10 +148,8 @@ fn what_another_job_or_a_savepoint_refers_to_is_spared() {
     let sibling = above.join("0123456789abcdef0123456789abcdef/chk-3");
     fs::create_dir_all(&sibling).expect("made");
     fs::rename(older.join("_metadata"), sibling.join("_metadata")).expect("moved");
-    // What lies in the older one's own directory is named relative to its metadata: left over now.
-    let own: BTreeSet<_> = all_files(older).into_iter().collect();
-    let mut expected = job.left.clone();
-    expected.extend(own);
+    // By their names its own files are in use too, though its directory has moved.
+    let expected = job.left.clone();
     let report = json(&mut orphans(job.root.path(), &job.directory));
     assert_eq!(paths(&report), expected);
     assert_eq!(report["snapshots"].as_array().map(Vec::len), Some(2));
