@@ -1,5 +1,5 @@
 //! The write buffer in front of RocksDB: what is known of the keys that were used lately, so that reading
-//! and writing them does not enter it (docs/decisions/0007). One a database, with a limit on its memory.
+//! and writing them does not enter it (docs/decisions/0009). One a database, with a limit on its memory.
 //! It has the last word about rows that it has: whoever looks at the database below flushes it first.
 //! Knows bytes and column families; nothing of state types or Java.
 mod arena;
