@@ -133,9 +133,8 @@ class CompatibilityMatrixTest {
                 assertThat(again.dump()).isEqualTo(written);
                 again.cancel();
             }
-            if (to != BackendType.HASHMAP) { // leaves files of a checkpoint that ends with its job
-                SnapshotFiles.awaitNoneBelow(directory.resolve("restored"));
-            }
+            // What it left is not looked at: Flink keeps files of a checkpoint that was acknowledged
+            // while the job was cancelled, as long as the restored snapshot is its oldest.
             assertThat(SnapshotFiles.digests(snapshot)).isEqualTo(files);
         } else {
             SnapshotFiles.awaitNoneBelow(directory);
