@@ -1,6 +1,5 @@
 package io.ferrostate.bench.state;
 
-import org.apache.flink.api.common.functions.AggregateFunction;
 import org.apache.flink.api.common.state.AggregatingState;
 import org.apache.flink.api.common.state.AggregatingStateDescriptor;
 import org.apache.flink.api.common.state.ReducingState;
@@ -48,30 +47,5 @@ public class FoldCases extends Cases.OfLong {
     public Long aggregatingGet() throws Exception {
         selectNext();
         return aggregating.get();
-    }
-
-    private static final class Sum implements AggregateFunction<Long, Long, Long> {
-
-        private static final long serialVersionUID = 1;
-
-        @Override
-        public Long createAccumulator() {
-            return 0L;
-        }
-
-        @Override
-        public Long add(Long value, Long sum) {
-            return sum + value;
-        }
-
-        @Override
-        public Long getResult(Long sum) {
-            return sum;
-        }
-
-        @Override
-        public Long merge(Long one, Long other) {
-            return one + other;
-        }
     }
 }

@@ -1,7 +1,8 @@
 package io.ferrostate.bench.jobs;
 
+import io.ferrostate.bench.state.Sum;
+
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
-import org.apache.flink.api.common.functions.AggregateFunction;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.MapState;
 import org.apache.flink.api.common.state.MapStateDescriptor;
@@ -148,31 +149,6 @@ enum Job {
             for (Long other : left.values()) {
                 out.collect(Tuple2.of(other, event));
             }
-        }
-    }
-
-    private static final class Sum implements AggregateFunction<Long, Long, Long> {
-
-        private static final long serialVersionUID = 1;
-
-        @Override
-        public Long createAccumulator() {
-            return 0L;
-        }
-
-        @Override
-        public Long add(Long event, Long sum) {
-            return sum + event;
-        }
-
-        @Override
-        public Long getResult(Long sum) {
-            return sum;
-        }
-
-        @Override
-        public Long merge(Long one, Long other) {
-            return one + other;
         }
     }
 }

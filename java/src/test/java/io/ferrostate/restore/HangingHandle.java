@@ -2,24 +2,21 @@ package io.ferrostate.restore;
 
 import org.apache.flink.core.fs.FSDataInputStream;
 import org.apache.flink.core.fs.FSDataInputStreamWrapper;
-import org.apache.flink.runtime.state.PhysicalStateHandleID;
 import org.apache.flink.runtime.state.StreamStateHandle;
 
 import java.io.IOException;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
 /** A store that answers so many bytes and then no more, until the stream is closed. For tests. */
-final class HangingHandle implements StreamStateHandle {
+final class HangingHandle extends DelegatingHandle {
 
     private static final long serialVersionUID = 1L;
 
-    private final transient StreamStateHandle handle;
     private final transient CountDownLatch hanging = new CountDownLatch(1);
     private final long bytes;
 
     HangingHandle(StreamStateHandle handle, long bytes) {
-        this.handle = handle;
+        super(handle);
         this.bytes = bytes;
     }
 
@@ -30,25 +27,7 @@ final class HangingHandle implements StreamStateHandle {
 
     @Override
     public FSDataInputStream openInputStream() throws IOException {
-        return new Stream(handle.openInputStream());
-    }
-
-    @Override
-    public Optional<byte[]> asBytesIfInMemory() {
-        return Optional.empty();
-    }
-
-    @Override
-    public PhysicalStateHandleID getStreamStateHandleID() {
-        return handle.getStreamStateHandleID();
-    }
-
-    @Override
-    public void discardState() {}
-
-    @Override
-    public long getStateSize() {
-        return handle.getStateSize();
+        return new Stream(super.openInputStream());
     }
 
     private final class Stream extends FSDataInputStreamWrapper {

@@ -19,7 +19,6 @@ import org.apache.flink.core.fs.FSDataInputStream;
 import org.apache.flink.runtime.state.IncrementalKeyedStateHandle.HandleAndLocalPath;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.KeyGroupRange;
-import org.apache.flink.runtime.state.PhysicalStateHandleID;
 import org.apache.flink.runtime.state.StreamStateHandle;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -33,7 +32,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -151,14 +149,12 @@ class RescaleCancelTest {
     }
 
     /** Closes the registry when it is read, as Flink does when the task is cancelled meanwhile. */
-    private final class Cancelling implements StreamStateHandle {
+    private final class Cancelling extends DelegatingHandle {
 
         private static final long serialVersionUID = 1L;
 
-        private final transient StreamStateHandle handle;
-
         private Cancelling(StreamStateHandle handle) {
-            this.handle = handle;
+            super(handle);
         }
 
         @Override
@@ -168,25 +164,7 @@ class RescaleCancelTest {
             } catch (IOException failure) {
                 throw new UncheckedIOException(failure);
             }
-            return handle.openInputStream();
-        }
-
-        @Override
-        public Optional<byte[]> asBytesIfInMemory() {
-            return Optional.empty();
-        }
-
-        @Override
-        public PhysicalStateHandleID getStreamStateHandleID() {
-            return handle.getStreamStateHandleID();
-        }
-
-        @Override
-        public void discardState() {}
-
-        @Override
-        public long getStateSize() {
-            return handle.getStateSize();
+            return super.openInputStream();
         }
     }
 }
