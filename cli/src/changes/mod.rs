@@ -1,15 +1,18 @@
 //! What a checkpoint has that an earlier one had not, and why it was written. Compares what was read; does no
 //! I/O.
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod compactions;
+mod why;
 
-use ferrostate_formats::metadata::{
-    Incremental, OperatorId, Reference, Role, SnapshotKind, Stream,
-};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ferrostate_formats::metadata::{OperatorId, SnapshotKind, Stream};
 use serde::Serialize;
 
-use crate::databases::{Database, Databases};
+use crate::databases::Databases;
 use crate::sizes::{label, state_of};
 use crate::snapshot::Snapshot;
+use compactions::{compactions, Outputs};
+use why::{why, Earlier};
 
 /// Why something was uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -114,25 +117,6 @@ fn identity(stream: &Stream) -> Option<(&str, i64)> {
     }
 }
 
-/// Databases of the earlier snapshot.
-struct Earlier<'s> {
-    by_backend: HashMap<&'s str, &'s Incremental>,
-    ranges: HashMap<OperatorId, HashSet<(i32, i32)>>,
-}
-
-impl<'s> Earlier<'s> {
-    fn of(references: &[Reference<'s>]) -> Self {
-        let mut earlier = Self { by_backend: HashMap::new(), ranges: HashMap::new() };
-        for reference in references {
-            let Some(handle) = reference.database else { continue };
-            earlier.by_backend.insert(&handle.backend, handle);
-            let ranges = earlier.ranges.entry(reference.operator.id).or_default();
-            ranges.insert((handle.range.start, handle.range.count));
-        }
-        earlier
-    }
-}
-
 pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Changes {
     let before = from.snapshot.metadata.references();
     let after = to.snapshot.metadata.references();
@@ -182,127 +166,6 @@ pub fn compare(from: &Side<'_>, to: &Side<'_>) -> Changes {
     let parts = parts(to, by_part);
     let why = reasons(&parts);
     Changes { uploaded, reused, gone, new_data, write_amplification, why, parts, compactions }
-}
-
-/// New table files of databases that the earlier snapshot had too.
-#[derive(Default)]
-struct Outputs<'s> {
-    bytes: i64,
-    by_database: BTreeMap<&'s str, (&'s Incremental, OperatorId, i32, BTreeSet<&'s str>)>,
-}
-
-impl<'s> Outputs<'s> {
-    fn add(&mut self, reference: &Reference<'s>, why: Why, size: i64) {
-        self.bytes = self.bytes.saturating_add(size);
-        let (Some(handle), Some(name)) = (reference.database, reference.name) else { return };
-        if why == Why::Compaction {
-            let subtask = reference.subtask.unwrap_or_default();
-            let new = || (handle, reference.operator.id, subtask, BTreeSet::new());
-            self.by_database.entry(&handle.backend).or_insert_with(new).3.insert(name);
-        }
-    }
-}
-
-fn why(
-    reference: &Reference<'_>,
-    database: Option<&Database>,
-    earlier: &Earlier<'_>,
-    databases: &Databases,
-    full: bool,
-) -> Why {
-    match reference.role {
-        Role::KeyedShared | Role::KeyedPrivate | Role::KeyedMeta => {}
-        Role::Changelog => return Why::Changelog,
-        _ => return Why::WrittenWhole,
-    }
-    let (Some(handle), Some(name)) = (reference.database, reference.name) else {
-        return Why::DatabaseFiles;
-    };
-    if !name.ends_with(".sst") {
-        return Why::DatabaseFiles;
-    }
-    if full || handle.shared.is_empty() {
-        return Why::FullSnapshot;
-    }
-    let Some(before) = earlier.by_backend.get(handle.backend.as_str()) else {
-        let range = (handle.range.start, handle.range.count);
-        return match earlier.ranges.get(&reference.operator.id) {
-            Some(ranges) if !ranges.contains(&range) => Why::Rescale,
-            Some(_) => Why::Restore,
-            None => Why::Flush,
-        };
-    };
-    if before.shared.iter().chain(&before.private).any(|file| file.name == name) {
-        return Why::Again;
-    }
-    let (Some(table), Some(old)) =
-        (database.and_then(|database| database.tables.get(name)), databases.of(before))
-    else {
-        return Why::Flush;
-    };
-    let of_state = old.tables.values().filter(|other| other.state == table.state);
-    let newest = old.tables.values().map(|other| other.largest_seqno).max().unwrap_or_default();
-    if table.level == 0 || table.smallest_seqno > newest || of_state.count() == 0 {
-        return Why::Flush;
-    }
-    Why::Compaction
-}
-
-fn compactions(
-    to: &Side<'_>,
-    before: &Databases,
-    earlier: &Earlier<'_>,
-    outputs: &Outputs<'_>,
-) -> Vec<Compaction> {
-    let operators = &to.snapshot.metadata.operators;
-    let mut all = Vec::new();
-    for (backend, (handle, operator, subtask, names)) in &outputs.by_database {
-        let now = to.databases.of(handle);
-        let then = earlier.by_backend.get(backend).and_then(|handle| before.of(handle));
-        let (Some(now), Some(then)) = (now, then) else { continue };
-        let operator = operators.iter().find(|other| other.id == *operator);
-        let operator = operator.map(|operator| label(operator, operators)).unwrap_or_default();
-        let states: BTreeSet<_> =
-            names.iter().filter_map(|name| Some(&now.tables.get(*name)?.state)).collect();
-        for state in states {
-            all.push(compaction(operator.clone(), *subtask, state, now, then, names));
-        }
-    }
-    all.sort_by_key(|compaction: &Compaction| std::cmp::Reverse(compaction.old_bytes));
-    all
-}
-
-/// All of a state at once: what went and what came in its place.
-fn compaction(
-    operator: String,
-    subtask: i32,
-    state: &str,
-    now: &Database,
-    then: &Database,
-    names: &BTreeSet<&str>,
-) -> Compaction {
-    let gone = |(name, table): &(&String, &crate::databases::Table)| {
-        table.state == state && !now.tables.contains_key(*name)
-    };
-    let mut inputs: Vec<_> = then.tables.iter().filter(gone).collect();
-    inputs.sort_by_key(|(name, _)| (*name).clone());
-    let outputs: Vec<_> = names
-        .iter()
-        .filter_map(|name| Some((*name, now.tables.get(*name)?)))
-        .filter(|(_, table)| table.state == state)
-        .collect();
-    let input_bytes: u64 = inputs.iter().map(|(_, table)| table.size).sum();
-    let output_bytes: u64 = outputs.iter().map(|(_, table)| table.size).sum();
-    Compaction {
-        operator,
-        subtask,
-        state: state.to_owned(),
-        inputs: inputs.into_iter().map(|(name, _)| name.clone()).collect(),
-        input_bytes,
-        outputs: outputs.into_iter().map(|(name, _)| name.to_owned()).collect(),
-        output_bytes,
-        old_bytes: input_bytes.min(output_bytes),
-    }
 }
 
 fn parts(
