@@ -141,12 +141,19 @@ pub struct Orphans {
     /// The job does not run and will not go on: nothing is in flight
     #[arg(long)]
     pub stopped: bool,
-    /// What a GiB costs in a month, to say what the orphans do
+    /// What a GiB costs in a month, to say what the orphans do; the default is that of S3 Standard in
+    /// us-east-1
     #[arg(long, value_name = "PRICE", default_value_t = 0.023)]
     pub price: f64,
-    /// Delete them; asks before it does
+    /// What the price is in
+    #[arg(long, value_name = "NAME", default_value = "USD")]
+    pub currency: String,
+    /// Delete them; asks before it does. Refuses when a retained checkpoint is not whole
     #[arg(long)]
     pub delete: bool,
+    /// With --delete: do so although retained checkpoints are not whole
+    #[arg(long, requires = "delete")]
+    pub although_damaged: bool,
     /// With --delete: do not ask
     #[arg(long, requires = "delete")]
     pub yes: bool,

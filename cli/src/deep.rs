@@ -6,7 +6,7 @@ use ferrostate_formats::{sst, Malformed};
 use futures::stream::{self, StreamExt};
 
 use crate::commands::verify::Finding;
-use crate::databases;
+use crate::databases::{self, Database, Databases};
 use crate::failure::{Failure, CORRUPT};
 use crate::progress;
 use crate::snapshot::{Place, Snapshot};
@@ -26,6 +26,7 @@ pub struct Deep {
 pub async fn check(
     stores: &Stores,
     snapshot: &Snapshot,
+    databases: &Databases,
     absent: &HashSet<String>,
     quiet: bool,
 ) -> Deep {
@@ -63,6 +64,7 @@ pub async fn check(
         .collect()
         .await;
     bar.finish_and_clear();
+    let of = |reference: &Reference<'_>| databases.of(reference.database?);
     for (reference, place, checked) in checked {
         deep.table_files += 1;
         match checked {
@@ -72,18 +74,26 @@ pub async fn check(
                     Place::File { location, .. } => location.to_string(),
                     _ => snapshot.directory.join("_metadata").to_string(),
                 };
-                deep.findings.push(Finding::of(failure, path, vec![owner(reference)]));
+                deep.findings.push(Finding::of(
+                    failure,
+                    path,
+                    vec![owner(reference, of(reference))],
+                ));
             }
         }
     }
     deep
 }
 
-/// Who refers to a file, for people.
-pub fn owner(reference: &Reference<'_>) -> String {
+/// Who refers to a file, for people; with the state where the database is known and tells it.
+pub fn owner(reference: &Reference<'_>, database: Option<&Database>) -> String {
     let mut text = Snapshot::owner(reference);
     if let Some(subtask) = reference.subtask {
         text += &format!(", subtask {subtask}");
+    }
+    let table = database.and_then(|database| database.tables.get(reference.name?));
+    if let Some(table) = table {
+        text += &format!(", state {}", table.state);
     }
     text += &format!(", {}", reference.role.name());
     if let Some(name) = reference.name {

@@ -3,8 +3,9 @@
 use ferrostate_formats::metadata::{Metadata, OperatorState, Stream};
 
 use crate::failure::{Failure, Result, CORRUPT, MISSING, NO_METADATA};
+use crate::find::{checkpoints, find, Checkpoint};
 use crate::leftovers::InUse;
-use crate::snapshot::{checkpoints, find, Checkpoint, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::store::{Location, Stores};
 
 const METADATA: &str = "_metadata";

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use crate::store::{Entry, Location};
+use crate::store::{Entry, Location, Upload};
 
 /// Times in stores are rounded to seconds.
 const ROUNDING: Duration = Duration::from_secs(2);
@@ -51,12 +51,41 @@ pub enum Spared {
     Unknown,
 }
 
+/// What is spared for one reason.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    pub files: u64,
+    pub bytes: u64,
+    /// When age alone no longer spares the first of them, and all; none where it is not about age.
+    pub until: Option<(SystemTime, SystemTime)>,
+}
+
+impl Kept {
+    fn add(&mut self, size: u64, until: Option<SystemTime>) {
+        self.files += 1;
+        self.bytes = self.bytes.saturating_add(size);
+        self.until = match (self.until, until) {
+            (Some((first, all)), Some(until)) => Some((first.min(until), all.max(until))),
+            (known, until) => known.or_else(|| until.map(|until| (until, until))),
+        };
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Decision {
     pub leftovers: Vec<Entry>,
+    pub spared: BTreeMap<Spared, Kept>,
     /// Files and bytes.
-    pub spared: BTreeMap<Spared, (u64, u64)>,
     pub used: (u64, u64),
+    pub uploads: Vec<OpenUpload>,
+    pub spared_uploads: BTreeMap<Spared, Kept>,
+}
+
+/// A multipart upload that was never ended, and the bytes of its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenUpload {
+    pub upload: Upload,
+    pub size: u64,
 }
 
 /// `entries`: all files of the job's directory.
@@ -66,11 +95,15 @@ pub fn decide(job: &Location, entries: Vec<Entry>, in_use: &InUse, rules: &Rules
         let name = entry.location.name();
         let used = in_use.files.contains(&entry.location) || in_use.names.contains(name);
         if used || name == "_metadata" {
-            add(&mut decision.used, entry.size);
+            let (files, bytes) = decision.used;
+            decision.used = (files + 1, bytes.saturating_add(entry.size));
             continue;
         }
         match spared(job, &entry, in_use, rules) {
-            Some(why) => add(decision.spared.entry(why).or_default(), entry.size),
+            Some(why) => {
+                let until = until(why, entry.modified, rules);
+                decision.spared.entry(why).or_default().add(entry.size, until);
+            }
             None => decision.leftovers.push(entry),
         }
     }
@@ -80,8 +113,38 @@ pub fn decide(job: &Location, entries: Vec<Entry>, in_use: &InUse, rules: &Rules
     decision
 }
 
-fn add(sum: &mut (u64, u64), size: u64) {
-    *sum = (sum.0 + 1, sum.1.saturating_add(size));
+/// Of multipart uploads that were never ended: by the same rules, whether or not an object of the same name
+/// is in use, since an upload that ends leaves it as it is.
+pub fn decide_uploads(
+    job: &Location,
+    uploads: Vec<OpenUpload>,
+    in_use: &InUse,
+    rules: &Rules,
+    decision: &mut Decision,
+) {
+    for open in uploads {
+        let Upload { location, begun, .. } = &open.upload;
+        let entry = Entry { location: location.clone(), size: open.size, modified: *begun };
+        match spared(job, &entry, in_use, rules) {
+            Some(why) => {
+                let until = until(why, *begun, rules);
+                decision.spared_uploads.entry(why).or_default().add(open.size, until);
+            }
+            None => decision.uploads.push(open),
+        }
+    }
+    decision.uploads.sort_by(|a, b| {
+        let (a, b) = (&a.upload, &b.upload);
+        a.begun.cmp(&b.begun).then(a.location.cmp(&b.location)).then(a.id.cmp(&b.id))
+    });
+}
+
+fn until(why: Spared, modified: SystemTime, rules: &Rules) -> Option<SystemTime> {
+    match why {
+        Spared::Young => modified.checked_add(rules.min_age),
+        Spared::TaskOwned => modified.checked_add(TASK_OWNED_AGE.max(rules.min_age)),
+        Spared::InFlight | Spared::Merging | Spared::Unknown => None,
+    }
 }
 
 fn spared(job: &Location, entry: &Entry, in_use: &InUse, rules: &Rules) -> Option<Spared> {

@@ -6,6 +6,7 @@ mod commands;
 mod databases;
 mod deep;
 mod failure;
+mod find;
 mod in_use;
 mod journal;
 mod leftovers;
@@ -15,6 +16,7 @@ mod render;
 mod sizes;
 mod snapshot;
 mod store;
+mod usage;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
     let (text, code) = match done {
         Ok(done) => done,
         Err(failure) => {
-            eprintln!("ferrostate: {failure}");
+            eprintln!("ferrostate: {}", render::lines(&failure.text));
             return ExitCode::from(failure.code);
         }
     };

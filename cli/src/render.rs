@@ -75,6 +75,11 @@ impl Table {
     }
 }
 
+/// Of an error: its lines stay, but nothing in it steers a terminal.
+pub fn lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! Checkpoints and savepoints as they lie in a store: found from a path, read, their files located.
+//! A checkpoint or savepoint as it lies in a store: read, its files located. How it is found: `find.rs`.
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use ferrostate_formats::metadata::{Metadata, Reference, Stream};
 use crate::failure::{Failure, Result, CORRUPT, MISSING, NO_METADATA};
 use crate::store::{Location, Stores};
 
-const METADATA: &str = "_metadata";
+pub const METADATA: &str = "_metadata";
 /// Of a `_metadata`: it is held in memory.
 const LARGEST_METADATA: u64 = 2 << 30;
 
@@ -16,24 +16,6 @@ pub struct Snapshot {
     pub directory: Location,
     pub raw: Bytes,
     pub metadata: Metadata,
-}
-
-/// What a path leads to.
-pub enum Target {
-    Snapshot(Location),
-    /// A job's directory and its checkpoints, in the order of their ids.
-    Job {
-        directory: Location,
-        checkpoints: Vec<Checkpoint>,
-    },
-}
-
-#[derive(Debug, Clone)]
-pub struct Checkpoint {
-    pub id: u64,
-    pub directory: Location,
-    /// Whether it has a `_metadata`: one without is in flight, or was left over.
-    pub complete: bool,
 }
 
 /// Where the bytes of a stream are.
@@ -49,57 +31,6 @@ pub enum Place {
         part: bool,
     },
     Nowhere,
-}
-
-pub async fn find(stores: &Stores, path: &str) -> Result<Target> {
-    let location = Location::parse(path)?;
-    if location.name() == METADATA {
-        let directory = location.parent();
-        return Ok(Target::Snapshot(directory.ok_or_else(|| no_metadata(&location))?));
-    }
-    if stores.size(&location.join(METADATA)).await?.is_some() {
-        return Ok(Target::Snapshot(location));
-    }
-    let checkpoints = checkpoints(stores, &location).await?;
-    match checkpoints.is_empty() {
-        true => Err(no_metadata(&location)),
-        false => Ok(Target::Job { directory: location, checkpoints }),
-    }
-}
-
-fn no_metadata(location: &Location) -> Failure {
-    let text = format!("{location}: neither a {METADATA} nor checkpoints (chk-*) are there");
-    Failure::new(NO_METADATA, text)
-}
-
-/// The `chk-*` of a job's directory.
-pub async fn checkpoints(stores: &Stores, directory: &Location) -> Result<Vec<Checkpoint>> {
-    let names = match stores.directories(directory).await {
-        Err(failure) if failure.code == MISSING => Vec::new(),
-        names => names?,
-    };
-    let mut found = Vec::new();
-    for name in names {
-        let Some(id) = name.strip_prefix("chk-").and_then(|id| id.parse().ok()) else { continue };
-        let directory = directory.join(&name);
-        let complete = stores.size(&directory.join(METADATA)).await?.is_some();
-        found.push(Checkpoint { id, directory, complete });
-    }
-    found.sort_by_key(|checkpoint| checkpoint.id);
-    Ok(found)
-}
-
-impl Target {
-    /// The snapshots that are to be read: of a job, all complete ones.
-    pub fn snapshots(&self) -> Vec<Location> {
-        match self {
-            Self::Snapshot(directory) => vec![directory.clone()],
-            Self::Job { checkpoints, .. } => {
-                let complete = checkpoints.iter().filter(|checkpoint| checkpoint.complete);
-                complete.map(|checkpoint| checkpoint.directory.clone()).collect()
-            }
-        }
-    }
 }
 
 impl Snapshot {

@@ -98,3 +98,32 @@ fn a_jobs_directory_is_too_much() {
     let (_, error, code) = run(tool(&fixtures()).arg("diff").arg(job).arg(to));
     assert!(code == 1 && error.contains("name one of its checkpoints"), "{error}");
 }
+
+fn notes(from: &Path, to: &Path) -> String {
+    let diff = diff(from, to);
+    let notes = diff["notes"].as_array().expect("notes").iter();
+    notes.map(|note| note.as_str().expect("a note")).collect::<Vec<_>>().join("\n")
+}
+
+/// Numbers that do not mean what they seem to are said to.
+#[test]
+fn a_pair_that_does_not_fit_is_told() {
+    let [from, to] = pair("rocksdb-incremental").map(|path| path.canonicalize().expect("there"));
+    assert_eq!(notes(&from, &to), "");
+    let swapped = notes(&to, &from);
+    let again = format!("try ferrostate diff {} {}", from.display(), to.display());
+    assert!(swapped.contains("is older than A") && swapped.contains(&again), "{swapped}");
+    assert!(notes(&to, &to).contains("A and B are the same"));
+    // The same program in another job, and another program.
+    let other = notes(&from, &pair("ferrostate")[1]);
+    assert!(other.contains("of different jobs, ") && other.contains("restored from A"), "{other}");
+    let unaligned = notes(&from, &latest(&fixtures(), "unaligned"));
+    assert!(unaligned.contains("different jobs"), "{unaligned}");
+
+    let canonical = latest(&fixtures(), "rocksdb-canonical");
+    let said = notes(&from, &canonical);
+    assert!(said.contains("B is a canonical savepoint, which shares no file"), "{said}");
+    assert!(notes(&canonical, &to).contains("A is a canonical savepoint"));
+    let native = notes(&from, &latest(&fixtures(), "rocksdb-native"));
+    assert!(native.contains("hard links"), "{native}");
+}

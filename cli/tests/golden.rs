@@ -99,6 +99,30 @@ fn who_uses_a_file() {
     assert!(error.contains("refers to no-such"), "{error}");
 }
 
+/// Of a single checkpoint too: those before it are looked at.
+#[test]
+fn since_of_a_single_checkpoint() {
+    let fixtures = fixtures();
+    for kind in ["rocksdb-incremental", "ferrostate", "rocksdb-merging", "hashmap"] {
+        let snapshot = latest(&fixtures, kind);
+        let since = |path: &Path| -> std::collections::BTreeMap<String, i64> {
+            let listed = common::json(tool(&fixtures).arg("files").arg(path));
+            let newest =
+                listed["checkpoints"].as_array().expect("ids").last().expect("one").clone();
+            let files = listed["files"].as_array().expect("files").iter();
+            let files = files.filter(|file| {
+                file["checkpoints"].as_array().is_some_and(|has| has.contains(&newest))
+            });
+            let path = |file: &serde_json::Value| file["path"].as_str().expect("a path").to_owned();
+            files.map(|file| (path(file), file["since"].as_i64().expect("since"))).collect()
+        };
+        let single = since(&snapshot);
+        assert_eq!(single, since(snapshot.parent().expect("a job")), "{kind}");
+        let older = single.values().any(|since| Some(since) < single.values().max());
+        assert_eq!(older, kind != "hashmap", "{kind}: {single:?}");
+    }
+}
+
 /// Totals are those of the handles of Flink.
 #[test]
 fn totals_are_flinks() {

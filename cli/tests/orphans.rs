@@ -253,3 +253,60 @@ fn file_mergings_directories_are_not_judged() {
     assert!(left.is_subset(&found) && found.is_subset(&job.left), "{found:?}");
     assert_eq!(report["spared"][0]["why"], "merging");
 }
+
+/// What a damaged checkpoint misses may lie among what looks like orphans.
+#[test]
+fn with_a_damaged_checkpoint_nothing_is_deleted() {
+    let job = job("rocksdb-incremental");
+    let listed = json(tool(job.root.path()).arg("files").arg(&job.directory));
+    let files = listed["files"].as_array().expect("files").iter();
+    let path = |file: &Value| PathBuf::from(file["path"].as_str().expect("a path"));
+    let shared = files.filter(|file| file["scope"] == "shared").map(path).next().expect("a file");
+    fs::remove_file(&shared).expect("deleted");
+    let (out, error, code) =
+        run(orphans(job.root.path(), &job.directory).args(["--delete", "--yes"]));
+    assert_eq!((out.as_str(), code), ("", 3), "{error}");
+    for said in ["refused", "chk-", &shared.display().to_string(), "--although-damaged"] {
+        assert!(error.contains(said), "{said}: {error}");
+    }
+    job.left.iter().for_each(|path| assert!(path.exists()));
+    // A savepoint that was given counts too; what is listed does not depend on it.
+    let report = json(&mut orphans(job.root.path(), &job.directory));
+    assert_eq!(paths(&report), job.left);
+    let mut command = orphans(job.root.path(), &job.directory);
+    command.args(["--delete", "--yes", "--although-damaged", "--journal"]);
+    let report = json(command.arg(job.root.path().join("journal")));
+    assert_eq!(report["deleted"]["deleted"], 5);
+}
+
+#[test]
+fn young_files_are_counted_with_when_they_are_old_enough() {
+    let job = job("rocksdb-incremental");
+    leave(&job.directory.join("shared/a"), Duration::from_secs(3600));
+    leave(&job.directory.join("shared/b"), Duration::from_secs(3600 * 5));
+    let report = json(&mut orphans(job.root.path(), &job.directory));
+    let young = &report["spared"][0];
+    assert_eq!(
+        (&young["why"], &young["files"], &young["bytes"]),
+        (&"young".into(), &2.into(), &18.into())
+    );
+    let hours = |of: &str| young[of].as_u64().map(|seconds| seconds.div_ceil(3600));
+    assert_eq!((hours("first_in_seconds"), hours("all_in_seconds")), (Some(19), Some(23)));
+    let (out, _, _) = run(&mut orphans(job.root.path(), &job.directory));
+    assert!(out.contains("not listed: 2 files, 18 B, referred to by nothing"), "{out}");
+    assert!(out.contains(": the first is old enough in 18 h, all in 22 h"), "{out}");
+}
+
+#[test]
+fn what_they_cost_has_its_currency_and_basis() {
+    let job = job("rocksdb-incremental");
+    let large = job.directory.join("shared/large");
+    File::create(&large).and_then(|file| file.set_len(10 << 30)).expect("a file with a hole");
+    set_age(&large, DAY * 3);
+    let (out, _, _) = run(&mut orphans(job.root.path(), &job.directory));
+    assert!(out.contains("about 0.23 USD a month at 0.023 USD a GiB"), "{out}");
+    let mut command = orphans(job.root.path(), &job.directory);
+    command.args(["--price", "0.5", "--currency", "EUR"]);
+    let (out, _, _) = run(&mut command);
+    assert!(out.contains("about 5.00 EUR a month at 0.5 EUR a GiB"), "{out}");
+}

@@ -10,6 +10,7 @@ fn page(kind: &str, leave: bool) -> String {
     let job = latest(root.path(), kind).parent().expect("a job").to_owned();
     if leave {
         fs::write(job.join("notes"), b"left").expect("written");
+        fs::write(job.join("shared/young"), b"young").expect("written");
     }
     let out = root.path().join("page.html");
     let (said, error, code) = run(tool(root.path()).arg("report").arg(&job).arg("--out").arg(&out));
@@ -48,7 +49,8 @@ fn the_page_says_what_there_is() {
         "chk-3 to chk-4, rewritten by compaction: 15.86 KiB",
         "Counts: 1.05",
         "Not listed: 1 file, 4 B, in no directory that Flink writes checkpoints to.",
-        "0 files, 0 B, about 0.00 a month, that none of 2 checkpoints",
+        "0 files, 0 B, about 0.00 USD a month at 0.023 USD a GiB, that none of 2 checkpoints",
+        "0 files; 1 file, 5 B too young to tell",
     ] {
         assert!(page.contains(said), "{said}");
     }

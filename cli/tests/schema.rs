@@ -1,67 +1,10 @@
 //! The JSON is what docs/TOOL.md says: every path in it is there, with its type, and no other.
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use common::schema::compare;
 use common::{fixtures, json, latest, snapshots, tool};
-use serde_json::Value;
-
-/// Paths of the document for a command, with their types.
-fn documented(command: &str) -> BTreeMap<String, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/TOOL.md");
-    let text = std::fs::read_to_string(path).expect("the document");
-    let (_, schema) = text.split_once("```schema\n").expect("the schema");
-    let (schema, _) = schema.split_once("```").expect("its end");
-    let mut paths = BTreeMap::new();
-    for line in schema.lines() {
-        let [of, path, kind] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        if of == command {
-            paths.insert(path.to_owned(), kind.to_owned());
-        }
-    }
-    paths
-}
-
-fn walk(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'static str>>) {
-    let kind = match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                walk(value, &path, found);
-            }
-            return;
-        }
-        Value::Array(values) => {
-            values.iter().for_each(|value| walk(value, &format!("{path}[]"), found));
-            return;
-        }
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-    };
-    found.entry(path.to_owned()).or_default().insert(kind);
-}
-
-/// `rare`: paths that these documents need not have.
-fn compare(command: &str, documents: &[Value], rare: &[&str]) {
-    let documented = documented(command);
-    let mut found = BTreeMap::new();
-    documents.iter().for_each(|document| walk(document, "", &mut found));
-    for (path, kinds) in &found {
-        let kind =
-            documented.get(path).unwrap_or_else(|| panic!("{command} {path}: not in the document"));
-        for found in kinds {
-            let fits =
-                kind.trim_end_matches('?') == *found || (kind.ends_with('?') && *found == "null");
-            assert!(fits, "{command} {path}: {found}, documented {kind}");
-        }
-    }
-    for path in documented.keys().filter(|path| !rare.contains(&path.as_str())) {
-        assert!(found.contains_key(path), "{command} {path}: documented, but not there");
-    }
-}
 
 #[test]
 fn show() {
@@ -74,7 +17,17 @@ fn show() {
     let mut job = show(latest.parent().expect("a job"));
     let shown = job.as_object_mut().expect("an object").remove("latest").expect("latest");
     assert_eq!(shown, show(&latest));
-    compare("show-job", &[job], &["checkpoints[].error", "incomplete[]"]);
+    compare("show-job", &[job], &["checkpoints[].error", "incomplete[]", "notes[]"]);
+}
+
+/// A directory that holds several jobs.
+#[test]
+fn show_of_several() {
+    let root = tempfile::tempdir().expect("a directory");
+    let job = latest(&fixtures(), "hashmap").parent().expect("a job").to_owned();
+    common::copy(&job, &root.path().join("job"));
+    common::copy(&latest(&fixtures(), "rocksdb-canonical"), &root.path().join("savepoint-1"));
+    compare("show-several", &[json(tool(&fixtures()).arg("show").arg(root.path()))], &[]);
 }
 
 #[test]
@@ -111,7 +64,17 @@ fn orphans() {
     let mut command = tool(root.path());
     command.arg("orphans").arg(&job).args(["--min-age", "0s", "--stopped", "--delete", "--yes"]);
     let deleted = json(command.arg("--journal").arg(root.path().join("journal")));
-    compare("orphans", &[deleted], &["deleted.failed[]"]);
+    // What only S3 has is compared by tests/s3.rs.
+    let uploads = ["uploads[].path", "uploads[].id", "uploads[].size", "uploads[].age_seconds"];
+    let spared = [
+        "spared_uploads[].why",
+        "spared_uploads[].files",
+        "spared_uploads[].bytes",
+        "spared_uploads[].first_in_seconds",
+        "spared_uploads[].all_in_seconds",
+    ];
+    let rare = [&uploads[..], &spared, &["deleted.failed[]", "notes[]"]].concat();
+    compare("orphans", &[deleted], &rare);
 }
 
 /// What the report has of other commands is what they say.
@@ -126,6 +89,8 @@ fn report() {
     assert_eq!(said, json(tool(root.path()).arg("show").arg(&latest)));
     let said = fields.remove("orphans").expect("orphans");
     assert_eq!(said, json(tool(root.path()).arg("orphans").arg(job)));
+    let said = fields.remove("shared").expect("shared");
+    assert_eq!(said, json(tool(root.path()).arg("show").arg(job))["shared"]);
     let steps = fields.remove("steps").expect("steps");
     let mut step = steps[0].clone();
     let diff = json(tool(root.path()).arg("diff").args(snapshots(job)));

@@ -4,6 +4,11 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ferrostate_formats::metadata::{
+    write, Incremental, KeyGroupRange, Keyed, LocalFile, Metadata, Operator, OperatorId, Stream,
+    Subtask, SubtaskState,
+};
+
 use common::{copied, fixtures, json, latest, run, snapshots, tool, WRITTEN_AT};
 
 /// Exit code and what is said.
@@ -55,6 +60,8 @@ fn a_missing_or_short_file_is_3() {
             assert!(said.contains(&format!("{}: {what}", table.display())), "{said}");
         }
         assert!(said.contains("of Counts, subtask") && said.contains("2 findings"), "{said}");
+        assert!(said.contains(", state "), "{said}");
+        assert!(!said.contains("hint: "), "{said}");
     }
     // The job's other checkpoint may have them too; the worst decides.
     let (code, _) = verify(root.path(), snapshot.parent().expect("a job"), false);
@@ -163,6 +170,83 @@ fn absolute_paths_are_followed() {
     let elsewhere = found["files"].as_array().expect("files").iter();
     let path = |file: &serde_json::Value| file["path"].as_str().unwrap_or_default().to_owned();
     assert!(elsewhere.map(path).any(|path| path.starts_with(WRITTEN_AT)));
+}
+
+/// A checkpoint of three shared files, of which two lie in the directory of the job it was restored from.
+fn with_absolute_paths(root: &Path) -> PathBuf {
+    let paths = ["job/shared/a", "restored/shared/b", "restored/shared/c"];
+    let shared = paths.map(|path| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(&path, b"state").expect("written");
+        let path = format!("file:{}", path.display());
+        LocalFile { name: "000012.sst".to_owned(), stream: Stream::File { path, size: 5 } }
+    });
+    let incremental = Incremental {
+        checkpoint_id: 7,
+        backend: "backend".into(),
+        range: KeyGroupRange { start: 0, count: 128 },
+        checkpointed_size: None,
+        meta: None,
+        shared: shared.into(),
+        private: Vec::new(),
+    };
+    let managed_keyed = Some(Keyed::Incremental(Box::new(incremental)));
+    let state = SubtaskState { managed_keyed, ..SubtaskState::default() };
+    let operator = Operator {
+        name: Some("Counts".into()),
+        uid: None,
+        id: OperatorId([7; 16]),
+        parallelism: 1,
+        max_parallelism: 128,
+        coordinator: None,
+        subtasks: Some(vec![Subtask { index: 0, state: Some(Box::new(state)) }]),
+    };
+    let metadata = Metadata {
+        version: 6,
+        checkpoint_id: 7,
+        master_states: Vec::new(),
+        operators: vec![operator],
+        kind: None,
+    };
+    let snapshot = root.join("job/chk-7");
+    fs::create_dir_all(&snapshot).expect("made");
+    fs::write(snapshot.join("_metadata"), write::bytes(&metadata)).expect("written");
+    snapshot
+}
+
+/// What was moved is found, and what is to be given said.
+#[test]
+fn a_moved_directory_is_told() {
+    let root = tempfile::tempdir().expect("a directory");
+    let [old, new] = ["old", "new"].map(|name| root.path().join(name));
+    let verify = |path: &Path, map: &str| {
+        let mut tool = std::process::Command::new(env!("CARGO_BIN_EXE_ferrostate"));
+        tool.arg("verify").arg(path);
+        if !map.is_empty() {
+            tool.args(["--map", map]);
+        }
+        let (out, error, code) = run(&mut tool);
+        (code, out + &error)
+    };
+    let snapshot = with_absolute_paths(&old);
+    assert_eq!(verify(&snapshot, "").0, 0);
+    fs::rename(&old, &new).expect("moved");
+    let snapshot = new.join("job/chk-7");
+    let (code, said) = verify(&snapshot, "");
+    assert_eq!(code, 3, "{said}");
+    let (_, map) = said.split_once("Add --map ").expect("a hint");
+    assert_eq!(map.trim(), format!("{}={}", old.display(), new.display()));
+    assert_eq!(verify(&snapshot, map.trim()).0, 0);
+    // Some other mapping was given.
+    let (_, said) = verify(&snapshot, "/a=/b");
+    assert!(said.contains("does --map say where they are now?"), "{said}");
+    // Where they are nowhere, nothing is made up; where only some are missing, nothing was moved.
+    fs::remove_file(new.join("job/shared/a")).expect("deleted");
+    let (code, said) = verify(&snapshot, "");
+    assert!(code == 3 && said.contains("=<directory>"), "{said}");
+    let (code, said) = verify(&snapshot, map.trim());
+    assert!(code == 3 && !said.contains("hint: "), "{said}");
 }
 
 #[test]

@@ -11,11 +11,13 @@ use crate::args::{Command, CommandLine, Common, Report};
 use crate::changes::{compare, Changes, Side};
 use crate::databases::Databases;
 use crate::failure::{Failure, Result, NO_METADATA};
+use crate::find::{find, Target};
 use crate::page;
 use crate::progress;
 use crate::sizes::SnapshotSizes;
-use crate::snapshot::{find, Snapshot, Target};
+use crate::snapshot::Snapshot;
 use crate::store::{Location, Stores};
+use crate::usage::{Shared, Uses};
 
 /// All that the page is made of.
 #[derive(Debug, Serialize)]
@@ -28,6 +30,8 @@ pub struct Contents {
     /// From each checkpoint to the next.
     pub steps: Vec<Step>,
     pub orphans: Option<orphans::Report>,
+    /// What lies in `shared/`, and why.
+    pub shared: Option<Shared>,
     /// What could not be read.
     pub notes: Vec<String>,
 }
@@ -63,13 +67,17 @@ pub async fn run(stores: &Stores, args: &Report, common: &Common) -> Result<Stri
 }
 
 async fn contents(stores: &Stores, args: &Report, common: &Common) -> Result<Contents> {
-    let target = find(stores, &args.job).await?;
+    let target = find(stores, &args.job).await?.single()?;
     let directories = target.snapshots();
     let bar = progress::bar(common.quiet, directories.len() as u64, "reading checkpoints");
     let mut checkpoints = Vec::new();
     let mut steps = Vec::new();
     let mut notes = Vec::new();
     let mut before: Option<(Snapshot, Databases)> = None;
+    let mut uses = match &target {
+        Target::Job { directory, .. } => Some(Uses::new(directory.clone())),
+        _ => None,
+    };
     for directory in directories {
         bar.inc(1);
         let snapshot = match Snapshot::read(stores, directory).await {
@@ -80,6 +88,9 @@ async fn contents(stores: &Stores, args: &Report, common: &Common) -> Result<Con
             }
         };
         let databases = Databases::read(stores, &snapshot).await;
+        if let Some(uses) = &mut uses {
+            uses.add(stores, &snapshot)?;
+        }
         checkpoints.push(retained(stores, &snapshot).await?);
         if let Some((from, from_databases)) = &before {
             let from_side = Side { snapshot: from, databases: from_databases };
@@ -96,7 +107,7 @@ async fn contents(stores: &Stores, args: &Report, common: &Common) -> Result<Con
     };
     let latest = SnapshotSizes::of(&latest, &databases);
     let orphans = match &target {
-        Target::Snapshot(_) => None,
+        Target::Snapshot(_) | Target::Several(_) => None,
         Target::Job { directory, .. } => match listed(stores, directory, args, common).await {
             Ok(report) => Some(report),
             Err(failure) => {
@@ -105,8 +116,19 @@ async fn contents(stores: &Stores, args: &Report, common: &Common) -> Result<Con
             }
         },
     };
+    let shared = match uses {
+        None => None,
+        Some(uses) => match stores.list(&uses.shared()).await {
+            Ok(listed) => Some(uses.finish(&listed, SystemTime::now())),
+            Err(failure) => {
+                notes.push(format!("what lies in shared/ is not known: {failure}"));
+                None
+            }
+        },
+    };
     let made = seconds(SystemTime::now());
-    Ok(Contents { job: args.job.clone(), made, checkpoints, latest, steps, orphans, notes })
+    let job = args.job.clone();
+    Ok(Contents { job, made, checkpoints, latest, steps, orphans, shared, notes })
 }
 
 async fn retained(stores: &Stores, snapshot: &Snapshot) -> Result<Retained> {

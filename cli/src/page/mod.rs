@@ -7,8 +7,9 @@ mod words;
 use std::fmt::Write;
 
 use crate::commands::diff::reason;
-use crate::commands::orphans::{age, reason as spared};
+use crate::commands::orphans::{age, cost, reason as spared, until};
 use crate::commands::report::Contents;
+use crate::leftovers::Spared;
 use crate::render::{count, ratio, size};
 use crate::sizes::OperatorSizes;
 use bars::{Bar, Row};
@@ -71,7 +72,15 @@ fn overview(contents: &Contents) -> String {
         cards.push(card("Write amplification", ratio(amplification), more));
     }
     if let Some(orphans) = orphans {
-        let more = count(orphans.files, "file");
+        let mut more = count(orphans.files, "file");
+        if !orphans.uploads.is_empty() {
+            let uploads = count(orphans.uploads.len() as u64, "open upload");
+            more += &format!("; {uploads}, {}", size(orphans.upload_bytes as i64));
+        }
+        if let Some(young) = orphans.spared.iter().find(|spared| spared.why == Spared::Young) {
+            let files = count(young.files, "file");
+            more += &format!("; {files}, {} too young to tell", size(young.bytes as i64));
+        }
         cards.push(card("Orphans", size(orphans.bytes as i64), more));
     }
     format!("<dl class=cards>{}</dl>", cards.concat())
@@ -319,19 +328,28 @@ fn orphans(contents: &Contents) -> String {
         })
         .collect();
     let mut html = format!(
-        "<p>{}, {}, about {:.2} a month, that none of {} checkpoints and savepoints refers to.</p>",
+        "<p>{}, {}, {}, that none of {} checkpoints and savepoints refers to.</p>",
         count(report.files, "file"),
         size(report.bytes as i64),
-        report.per_month,
+        escape(&cost(report)),
         report.snapshots.len(),
     );
     if !rows.is_empty() {
         html += &table(&[">Age", ">Size", "Path"], &rows);
     }
+    if !report.uploads.is_empty() {
+        let uploads = count(report.uploads.len() as u64, "multipart upload");
+        let bytes = size(report.upload_bytes as i64);
+        let _ = write!(html, "<p>{uploads}, {bytes}, that were never completed.</p>");
+    }
+    for note in &report.notes {
+        let _ = write!(html, "<p class=note>{}</p>", escape(note));
+    }
     for kept in &report.spared {
         let bytes = size(kept.bytes as i64);
         let files = count(kept.files, "file");
-        let _ = write!(html, "<p>Not listed: {files}, {bytes}, {}.</p>", spared(kept.why));
+        let until = until(kept).map(|until| format!(": {until}")).unwrap_or_default();
+        let _ = write!(html, "<p>Not listed: {files}, {bytes}, {}{until}.</p>", spared(kept.why));
     }
     html
 }

@@ -3,8 +3,11 @@
 mod local;
 mod location;
 mod object;
+mod s3;
+mod uploads;
 
 pub use location::Location;
+pub use uploads::Upload;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -30,7 +33,7 @@ pub struct Entry {
 pub struct Stores {
     options: Arc<[(String, String)]>,
     maps: Arc<[(Location, Location)]>,
-    open: Arc<Mutex<HashMap<String, Arc<dyn ObjectStore>>>>,
+    open: Arc<Mutex<HashMap<String, object::Opened>>>,
     permits: Arc<Semaphore>,
     pub concurrency: usize,
 }
@@ -46,6 +49,11 @@ impl Stores {
             permits: Arc::new(Semaphore::new(usize::from(common.concurrency))),
             concurrency: usize::from(common.concurrency),
         })
+    }
+
+    /// Whether anything is to be looked for elsewhere.
+    pub fn maps(&self) -> bool {
+        !self.maps.is_empty()
     }
 
     /// Where what a checkpoint refers to is to be looked for.
@@ -131,17 +139,59 @@ impl Stores {
         }
     }
 
+    /// Multipart uploads to keys below the directory that were begun and never ended. None: the store has
+    /// no such thing, or it ends by itself.
+    pub async fn uploads(&self, directory: &Location) -> Result<Option<Vec<Upload>>> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.s3(directory)? {
+            None => Ok(None),
+            Some(s3) => s3.uploads(directory).await.map(Some),
+        }
+    }
+
+    /// The bytes of an upload's parts.
+    pub async fn upload_size(&self, upload: &Upload) -> Result<u64> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.s3(&upload.location)? {
+            None => Ok(0),
+            Some(s3) => s3.size(upload).await,
+        }
+    }
+
+    /// Ends an upload: its parts go. One that is gone already is a success.
+    pub async fn abort(&self, upload: &Upload) -> Result<()> {
+        let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
+        match self.s3(&upload.location)? {
+            None => Ok(()),
+            Some(s3) => s3.abort(upload).await,
+        }
+    }
+
     fn object(&self, location: &Location) -> Result<Option<Arc<dyn ObjectStore>>> {
+        self.opened(location, |opened| Arc::clone(&opened.store))
+    }
+
+    fn s3(&self, location: &Location) -> Result<Option<Arc<s3::S3>>> {
+        Ok(self.opened(location, |opened| opened.s3.clone())?.flatten())
+    }
+
+    /// None: local files.
+    fn opened<T>(
+        &self,
+        location: &Location,
+        take: impl Fn(&object::Opened) -> T,
+    ) -> Result<Option<T>> {
         if location.is_local() {
             return Ok(None);
         }
         let mut open = self.open.lock().map_err(Failure::unable)?;
-        if let Some(store) = open.get(location.root()) {
-            return Ok(Some(Arc::clone(store)));
+        if let Some(opened) = open.get(location.root()) {
+            return Ok(Some(take(opened)));
         }
-        let store = object::open(location.root(), &self.options)?;
-        open.insert(location.root().to_owned(), Arc::clone(&store));
-        Ok(Some(store))
+        let opened = object::open(location.root(), &self.options)?;
+        let taken = take(&opened);
+        open.insert(location.root().to_owned(), opened);
+        Ok(Some(taken))
     }
 }
 

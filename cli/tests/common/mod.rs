@@ -1,5 +1,7 @@
 //! The fixtures and the tool, for its tests.
 #![allow(dead_code)]
+pub mod schema;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

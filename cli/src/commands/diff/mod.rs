@@ -1,5 +1,7 @@
 //! `ferrostate diff`: reads two snapshots, says what the later one uploaded and why. How reasons are told:
 //! `changes.rs`.
+mod unlike;
+
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -9,8 +11,9 @@ use crate::args::{Common, Diff};
 use crate::changes::{compare, Changes, Side, Why};
 use crate::databases::Databases;
 use crate::failure::{Failure, Result, UNABLE};
+use crate::find::{find, Target};
 use crate::render::{ratio, size, Table};
-use crate::snapshot::{find, Snapshot, Target};
+use crate::snapshot::Snapshot;
 use crate::store::Stores;
 
 #[derive(Debug, Serialize)]
@@ -45,6 +48,7 @@ async fn snapshot(stores: &Stores, path: &str) -> Result<Snapshot> {
             let text = format!("{path} is a job's directory; name one of its checkpoints");
             Err(Failure::new(UNABLE, text))
         }
+        Target::Several(several) => Err(several.failure()),
     }
 }
 
@@ -62,6 +66,7 @@ async fn report(stores: &Stores, from: &Snapshot, to: &Snapshot) -> Report {
         &Side { snapshot: from, databases: &before },
         &Side { snapshot: to, databases: &after },
     );
+    notes.extend(unlike::notes(from, to, &changes));
     Report { from: end(from), to: end(to), changes, notes }
 }
 

@@ -1,4 +1,8 @@
-//! `ferrostate files`: every file of a snapshot, or of all of a job's checkpoints, with its owner.
+//! `ferrostate files`: every file of a snapshot, or of all of a job's checkpoints, with its owner. How it is
+//! said: `text.rs`.
+mod since;
+mod text;
+
 use std::collections::BTreeMap;
 
 use ferrostate_formats::metadata::Reference;
@@ -8,9 +12,10 @@ use super::show::json;
 use crate::args::{Common, Files};
 use crate::databases::{Databases, Table as TableFile};
 use crate::failure::{Failure, Result, NO_METADATA};
-use crate::render::{hex, size, Table};
+use crate::find::{find, Target};
+use crate::render::hex;
 use crate::sizes::state_of;
-use crate::snapshot::{find, Place, Snapshot, Target};
+use crate::snapshot::{Place, Snapshot};
 use crate::store::{Location, Stores};
 
 #[derive(Debug, Serialize)]
@@ -27,7 +32,7 @@ struct File {
     /// As the handles say it.
     size: u64,
     scope: &'static str,
-    /// The first of the checkpoints that were read and all have it since.
+    /// The first of the retained checkpoints that all have it since.
     since: i64,
     /// All of them that refer to it.
     checkpoints: Vec<i64>,
@@ -55,11 +60,12 @@ struct Owner {
 }
 
 pub async fn run(stores: &Stores, args: &Files, common: &Common) -> Result<String> {
-    let target = find(stores, &args.path).await?;
+    let target = find(stores, &args.path).await?.single()?;
     let of_a_job = matches!(target, Target::Job { .. });
     let home = match &target {
         Target::Job { directory, .. } => directory.clone(),
         Target::Snapshot(directory) => directory.parent().unwrap_or_else(|| directory.clone()),
+        Target::Several(several) => return Err(several.failure()),
     };
     let mut files: BTreeMap<Location, File> = BTreeMap::new();
     let mut checkpoints = Vec::new();
@@ -77,10 +83,13 @@ pub async fn run(stores: &Stores, args: &Files, common: &Common) -> Result<Strin
         let text = format!("{home}: none of its chk-* has a _metadata");
         return Err(Failure::new(NO_METADATA, text));
     }
-    let mut files: Vec<_> = files.into_values().collect();
-    for file in &mut files {
-        file.since = since(&file.checkpoints, &checkpoints);
+    match &target {
+        Target::Snapshot(directory) => since::go_back(stores, directory, &mut files).await,
+        _ => files
+            .values_mut()
+            .for_each(|file| file.since = since::since(&file.checkpoints, &checkpoints)),
     }
+    let mut files: Vec<_> = files.into_values().collect();
     if let Some(text) = &args.of {
         files.retain(|file| is_of(file, text));
         if files.is_empty() {
@@ -90,7 +99,7 @@ pub async fn run(stores: &Stores, args: &Files, common: &Common) -> Result<Strin
     }
     files.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.path.cmp(&b.path)));
     let listing = Listing { path: args.path.clone(), checkpoints, files };
-    Ok(if common.json { json(&listing)? } else { text(&listing, &home) })
+    Ok(if common.json { json(&listing)? } else { text::of(&listing, &home) })
 }
 
 fn is_of(file: &File, text: &str) -> bool {
@@ -175,68 +184,5 @@ pub fn scope(snapshot: &Snapshot, location: &Location) -> &'static str {
         Some("shared") => "shared",
         Some("taskowned") => "task-owned",
         _ => "elsewhere",
-    }
-}
-
-/// `has` and `all` are ids in the order of the checkpoints.
-fn since(has: &[i64], all: &[i64]) -> i64 {
-    let last = has.last().copied().unwrap_or_default();
-    let back = all.iter().rev().skip_while(|id| **id != last);
-    back.take_while(|id| has.contains(id)).last().copied().unwrap_or(last)
-}
-
-fn text(listing: &Listing, home: &Location) -> String {
-    let headings = [
-        ">SIZE",
-        "SCOPE",
-        ">SINCE",
-        "OPERATOR",
-        ">SUBTASK",
-        "STATE",
-        ">LEVEL",
-        "KEY GROUPS",
-        "LOCAL",
-        "PATH",
-    ];
-    let mut table = Table::new(&headings, 0);
-    let home = format!("{home}/");
-    for file in &listing.files {
-        for (at, owner) in file.owners.iter().enumerate() {
-            let first = |text: String| if at == 0 { text } else { String::new() };
-            table.row([
-                first(size(file.size as i64)),
-                first(file.scope.to_owned()),
-                first(file.since.to_string()),
-                owner.operator.clone(),
-                owner.subtask.map(|subtask| subtask.to_string()).unwrap_or_default(),
-                owner.state.clone(),
-                owner.level.map(|level| level.to_string()).unwrap_or_default(),
-                owner.key_groups.clone().unwrap_or_default(),
-                owner.local.clone().unwrap_or_default(),
-                first(file.path.strip_prefix(&home).unwrap_or(&file.path).to_owned()),
-            ]);
-        }
-    }
-    let sum: u64 = listing.files.iter().map(|file| file.size).sum();
-    let ids: Vec<_> = listing.checkpoints.iter().map(i64::to_string).collect();
-    let home = home.trim_end_matches('/');
-    format!(
-        "{home}\ncheckpoints {}: {} files, {}\n\n{}",
-        ids.join(", "),
-        listing.files.len(),
-        size(sum as i64),
-        table.text(),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::since;
-
-    #[test]
-    fn since_is_without_a_gap() {
-        assert_eq!(since(&[1, 2, 3], &[1, 2, 3]), 1);
-        assert_eq!(since(&[1, 3], &[1, 2, 3]), 3);
-        assert_eq!(since(&[1, 2], &[1, 2, 3]), 1);
     }
 }
