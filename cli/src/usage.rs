@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use ferrostate_formats::metadata::OperatorId;
 use serde::Serialize;
 
-use crate::failure::Result;
 use crate::sizes::label;
 use crate::snapshot::{Place, Snapshot, METADATA};
 use crate::store::{Entry, Location, Stores};
@@ -91,7 +90,8 @@ impl Uses {
         self.job.join("shared")
     }
 
-    pub fn add(&mut self, stores: &Stores, snapshot: &Snapshot) -> Result<()> {
+    /// A reference that leads to no place is passed over: `verify` tells of it.
+    pub fn add(&mut self, stores: &Stores, snapshot: &Snapshot) {
         let checkpoint = self.checkpoints.len();
         self.checkpoints.push(snapshot.metadata.checkpoint_id);
         let operators = &snapshot.metadata.operators;
@@ -109,8 +109,8 @@ impl Uses {
         metadata.size = snapshot.raw.len() as u64;
         metadata.checkpoints.push(checkpoint);
         for reference in snapshot.metadata.references() {
-            let place = snapshot.place(stores, reference.stream)?;
-            let Place::File { location, start, size, .. } = place else { continue };
+            let place = snapshot.place(stores, reference.stream);
+            let Ok(Place::File { location, start, size, .. }) = place else { continue };
             let file = self.files.entry(location).or_default();
             file.size = file.size.max(start.saturating_add(size));
             if file.checkpoints.last() != Some(&checkpoint) {
@@ -122,7 +122,6 @@ impl Uses {
                 }
             }
         }
-        Ok(())
     }
 
     /// `listed`: all files of `shared/`.

@@ -89,7 +89,7 @@ async fn contents(stores: &Stores, args: &Report, common: &Common) -> Result<Con
         };
         let databases = Databases::read(stores, &snapshot).await;
         if let Some(uses) = &mut uses {
-            uses.add(stores, &snapshot)?;
+            uses.add(stores, &snapshot);
         }
         checkpoints.push(retained(stores, &snapshot).await?);
         if let Some((from, from_databases)) = &before {

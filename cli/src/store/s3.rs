@@ -47,7 +47,8 @@ pub fn open(root: &str, options: &[(String, String)]) -> Result<S3> {
     let endpoint = has(AmazonS3ConfigKey::S3Endpoint).or(has(AmazonS3ConfigKey::Endpoint));
     // Whoever names an endpoint without TLS means it.
     let plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-    let anonymous = has(AmazonS3ConfigKey::SkipSignature).as_deref() == Some("true");
+    let skip = has(AmazonS3ConfigKey::SkipSignature).unwrap_or_default().to_ascii_lowercase();
+    let anonymous = ["1", "true", "on", "yes", "y"].contains(&skip.as_str());
     if !anonymous {
         credentials(root, &builder)?;
     }

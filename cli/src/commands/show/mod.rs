@@ -89,7 +89,7 @@ async fn job(
         bar.inc(1);
         retained.push(read);
         match snapshot {
-            Some(snapshot) => uses.add(stores, &snapshot)?,
+            Some(snapshot) => uses.add(stores, &snapshot),
             None => notes.push(
                 "what the unreadable checkpoint refers to in shared/ is not known".to_owned(),
             ),
