@@ -146,6 +146,7 @@ fn credentials_are_told_without_telling_any(server: &Server, snapshot: &Path) {
     let begun = Instant::now();
     let path = there(snapshot);
     let mut command = bare(server);
+    // A machine whose metadata service is none.
     command.args(["-o", "aws_metadata_endpoint=http://127.0.0.1:1", "show"]).arg(&path);
     let (out, error, code) = run(&mut command);
     assert_eq!((out.as_str(), code), ("", 1), "{error}");

@@ -1,8 +1,10 @@
 //! The stores that checkpoints lie in: local directories and what object_store reaches. Reads, lists and
 //! deletes; what to read is decided elsewhere.
+mod credentials;
 mod local;
 mod location;
 mod object;
+mod open;
 mod s3;
 mod uploads;
 
@@ -33,7 +35,7 @@ pub struct Entry {
 pub struct Stores {
     options: Arc<[(String, String)]>,
     maps: Arc<[(Location, Location)]>,
-    open: Arc<Mutex<HashMap<String, object::Opened>>>,
+    open: Arc<Mutex<HashMap<String, Arc<open::Opened>>>>,
     permits: Arc<Semaphore>,
     pub concurrency: usize,
 }
@@ -76,7 +78,7 @@ impl Stores {
     /// Exactly those bytes.
     pub async fn read_range(&self, location: &Location, offset: u64, length: u64) -> Result<Bytes> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        let bytes = match self.object(location)? {
+        let bytes = match self.object(location).await? {
             None => local::read_range(location, offset, length).await?,
             Some(store) => object::read_range(&*store, location, offset, length).await?,
         };
@@ -90,7 +92,7 @@ impl Stores {
     /// None: there is no such object.
     pub async fn size(&self, location: &Location) -> Result<Option<u64>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.object(location)? {
+        match self.object(location).await? {
             None => local::size(location).await,
             Some(store) => object::size(&*store, location).await,
         }
@@ -99,7 +101,7 @@ impl Stores {
     /// When it was written. None: there is no such object.
     pub async fn modified(&self, location: &Location) -> Result<Option<SystemTime>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.object(location)? {
+        match self.object(location).await? {
             None => local::modified(location).await,
             Some(store) => object::modified(&*store, location).await,
         }
@@ -108,7 +110,7 @@ impl Stores {
     /// Names of the directories right below.
     pub async fn directories(&self, directory: &Location) -> Result<Vec<String>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.object(directory)? {
+        match self.object(directory).await? {
             None => local::directories(directory).await,
             Some(store) => object::directories(&*store, directory).await,
         }
@@ -117,7 +119,7 @@ impl Stores {
     /// All objects below, in directories of any depth. Nothing, where there is no such directory.
     pub async fn list(&self, directory: &Location) -> Result<Vec<Entry>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.object(directory)? {
+        match self.object(directory).await? {
             None => local::list(directory).await,
             Some(store) => object::list(&*store, directory).await,
         }
@@ -126,7 +128,7 @@ impl Stores {
     /// Deletes an object; one that is gone already is a success.
     pub async fn delete(&self, location: &Location) -> Result<()> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.object(location)? {
+        match self.object(location).await? {
             None => local::delete(location).await,
             Some(store) => object::delete(&*store, location).await,
         }
@@ -143,7 +145,7 @@ impl Stores {
     /// no such thing, or it ends by itself.
     pub async fn uploads(&self, directory: &Location) -> Result<Option<Vec<Upload>>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.s3(directory)? {
+        match self.s3(directory).await? {
             None => Ok(None),
             Some(s3) => s3.uploads(directory).await.map(Some),
         }
@@ -152,7 +154,7 @@ impl Stores {
     /// The bytes of an upload's parts.
     pub async fn upload_size(&self, upload: &Upload) -> Result<u64> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.s3(&upload.location)? {
+        match self.s3(&upload.location).await? {
             None => Ok(0),
             Some(s3) => s3.size(upload).await,
         }
@@ -161,37 +163,36 @@ impl Stores {
     /// Ends an upload: its parts go. One that is gone already is a success.
     pub async fn abort(&self, upload: &Upload) -> Result<()> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
-        match self.s3(&upload.location)? {
+        match self.s3(&upload.location).await? {
             None => Ok(()),
             Some(s3) => s3.abort(upload).await,
         }
     }
 
-    fn object(&self, location: &Location) -> Result<Option<Arc<dyn ObjectStore>>> {
-        self.opened(location, |opened| Arc::clone(&opened.store))
+    async fn object(&self, location: &Location) -> Result<Option<Arc<dyn ObjectStore>>> {
+        let Some(opened) = self.opened(location)? else { return Ok(None) };
+        opened.credentials.ready().await?;
+        Ok(Some(Arc::clone(&opened.store)))
     }
 
-    fn s3(&self, location: &Location) -> Result<Option<Arc<s3::S3>>> {
-        Ok(self.opened(location, |opened| opened.s3.clone())?.flatten())
+    async fn s3(&self, location: &Location) -> Result<Option<Arc<s3::S3>>> {
+        let Some(opened) = self.opened(location)? else { return Ok(None) };
+        opened.credentials.ready().await?;
+        Ok(opened.s3.clone())
     }
 
     /// None: local files.
-    fn opened<T>(
-        &self,
-        location: &Location,
-        take: impl Fn(&object::Opened) -> T,
-    ) -> Result<Option<T>> {
+    fn opened(&self, location: &Location) -> Result<Option<Arc<open::Opened>>> {
         if location.is_local() {
             return Ok(None);
         }
         let mut open = self.open.lock().map_err(Failure::unable)?;
         if let Some(opened) = open.get(location.root()) {
-            return Ok(Some(take(opened)));
+            return Ok(Some(Arc::clone(opened)));
         }
-        let opened = object::open(location.root(), &self.options)?;
-        let taken = take(&opened);
-        open.insert(location.root().to_owned(), opened);
-        Ok(Some(taken))
+        let opened = Arc::new(open::open(location.root(), &self.options)?);
+        open.insert(location.root().to_owned(), Arc::clone(&opened));
+        Ok(Some(opened))
     }
 }
 

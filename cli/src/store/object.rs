@@ -1,58 +1,13 @@
-//! Object stores, through object_store. Options: variables of the environment, then those given.
-use std::sync::Arc;
+//! What is asked of object stores, and how their errors are told. How they are opened: `open.rs`.
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use object_store::aws::AmazonS3ConfigKey;
-use object_store::azure::AzureConfigKey;
-use object_store::gcp::GoogleConfigKey;
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt};
 
-use super::s3::{self, S3};
 use super::{missing, Entry, Location};
-use crate::failure::{Failure, Result, USAGE};
-
-const PREFIXES: [&str; 3] = ["aws_", "google_", "azure_"];
-
-pub struct Opened {
-    pub store: Arc<dyn ObjectStore>,
-    /// Where it is S3: what others do not have.
-    pub s3: Option<Arc<S3>>,
-}
-
-pub fn open(root: &str, given: &[(String, String)]) -> Result<Opened> {
-    // Fails where it is installed already: by the store before this one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let url =
-        reqwest::Url::parse(root).map_err(|cause| Failure::unable(format!("{root}: {cause}")))?;
-    given.iter().try_for_each(|(key, _)| known(key))?;
-    let environment = std::env::vars().map(|(key, value)| (key.to_ascii_lowercase(), value));
-    let of_stores =
-        environment.filter(|(key, _)| PREFIXES.iter().any(|begin| key.starts_with(begin)));
-    let given = given.iter().map(|(key, value)| (key.to_ascii_lowercase(), value.clone()));
-    let options: Vec<_> = of_stores.chain(given).collect();
-    if url.scheme() == "s3" {
-        let s3 = s3::open(root, &options)?;
-        return Ok(Opened { store: Arc::clone(&s3.store) as _, s3: Some(Arc::new(s3)) });
-    }
-    let (store, _) = object_store::parse_url_opts(&url, options).map_err(|cause| {
-        let text = "local paths, s3://, s3a://, gs:// and abfs:// are read";
-        Failure::unable(format!("{root}: {cause} ({text})"))
-    })?;
-    Ok(Opened { store: store.into(), s3: None })
-}
-
-/// Whether any store has such an option: a misspelt one would be passed over.
-fn known(key: &str) -> Result<()> {
-    let key = key.to_ascii_lowercase();
-    let known = key.parse::<AmazonS3ConfigKey>().is_ok()
-        || key.parse::<GoogleConfigKey>().is_ok()
-        || key.parse::<AzureConfigKey>().is_ok();
-    let text = "-o: no store has this option; those of S3 begin with aws_, as in aws_endpoint";
-    known.then_some(()).ok_or_else(|| Failure::new(USAGE, format!("{text}: {key}")))
-}
+use crate::failure::{Failure, Result};
 
 fn key(location: &Location) -> Result<Path> {
     Path::parse(location.key()).map_err(|cause| Failure::unable(format!("{location}: {cause}")))
@@ -149,14 +104,6 @@ pub async fn delete(store: &dyn ObjectStore, location: &Location) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_misspelt_option_is_named_without_its_value() {
-        let wrong = [("aws_secret_acces_key".to_owned(), "s3cr3t".to_owned())];
-        let failure = open("s3://b", &wrong).err().expect("a failure");
-        assert_eq!(failure.code, USAGE);
-        assert!(failure.text.ends_with(": aws_secret_acces_key"), "{failure}");
-    }
 
     /// Only its code: the rest may hold a key or the text that was signed.
     #[test]

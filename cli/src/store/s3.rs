@@ -1,6 +1,5 @@
-//! What S3 has beyond object_store's common interface: credentials that are told to be absent at once, and
-//! multipart uploads that were never completed, listed by signed requests and aborted.
-use std::net::{TcpStream, ToSocketAddrs};
+//! What S3 has beyond object_store's common interface: multipart uploads that were never completed, listed by
+//! signed requests and aborted.
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -12,16 +11,16 @@ use object_store::client::{
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::signer::{SignedUrlOptions, Signer};
-use object_store::{ClientOptions, Error, RetryConfig};
+use object_store::{ClientOptions, Error};
 use reqwest::Method;
 
+use super::credentials::{self, Credentials};
 use super::object::failed;
+use super::open::{is_set, retry, wrong};
 use super::uploads::{page_of_parts, page_of_uploads, Page, Upload};
 use super::Location;
 use crate::failure::{Failure, Result};
 
-/// The metadata service of an instance answers within milliseconds, or there is none.
-const METADATA_PATIENCE: Duration = Duration::from_secs(1);
 /// Of a page of a listing, which has at most a thousand entries.
 const LARGEST_PAGE: usize = 16 << 20;
 
@@ -32,7 +31,7 @@ pub struct S3 {
     anonymous: bool,
 }
 
-pub fn open(root: &str, options: &[(String, String)]) -> Result<S3> {
+pub fn open(root: &str, options: &[(String, String)]) -> Result<(S3, Credentials)> {
     let mut builder = AmazonS3Builder::new().with_url(root);
     let mut client = ClientOptions::new();
     for (key, value) in options {
@@ -47,61 +46,38 @@ pub fn open(root: &str, options: &[(String, String)]) -> Result<S3> {
     let endpoint = has(AmazonS3ConfigKey::S3Endpoint).or(has(AmazonS3ConfigKey::Endpoint));
     // Whoever names an endpoint without TLS means it.
     let plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-    let skip = has(AmazonS3ConfigKey::SkipSignature).unwrap_or_default().to_ascii_lowercase();
-    let anonymous = ["1", "true", "on", "yes", "y"].contains(&skip.as_str());
-    if !anonymous {
-        credentials(root, &builder)?;
-    }
+    let anonymous = is_set(has(AmazonS3ConfigKey::SkipSignature));
+    let given = anonymous || given(root, &builder)?;
     if plain {
         let key = ClientConfigKey::AllowHttp;
         client = client.with_config(key, "true");
         builder = builder.with_config(AmazonS3ConfigKey::Client(key), "true");
     }
-    // Somebody may be waiting: an outage that lasts longer is said.
-    let retry = RetryConfig { retry_timeout: Duration::from_secs(45), ..RetryConfig::default() };
-    let wrong = |cause: Error| Failure::unable(format!("{root}: {cause}"));
-    let store = builder.with_retry(retry).build().map_err(wrong)?;
-    let client = ReqwestConnector::default().connect(&client).map_err(wrong)?;
-    Ok(S3 { store: Arc::new(store), client, anonymous })
+    let store = builder.with_retry(retry()).build().map_err(|cause| wrong(root, &cause))?;
+    let client =
+        ReqwestConnector::default().connect(&client).map_err(|cause| wrong(root, &cause))?;
+    let credentials = match anonymous {
+        true => Credentials::none(),
+        false => Credentials::of(store.credentials(), root, given, credentials::S3),
+    };
+    Ok((S3 { store: Arc::new(store), client, anonymous }, credentials))
 }
 
-/// Without any the store would ask an instance's metadata service, for minutes where there is none.
-fn credentials(root: &str, builder: &AmazonS3Builder) -> Result<()> {
+/// Half of a pair is told; without any the machine is asked.
+fn given(root: &str, builder: &AmazonS3Builder) -> Result<bool> {
     use AmazonS3ConfigKey as Key;
     let has = |key| builder.get_config_value(&key).is_some_and(|value| !value.is_empty());
-    let text = match (has(Key::AccessKeyId), has(Key::SecretAccessKey)) {
-        (true, true) => return Ok(()),
-        (true, false) => "AWS_ACCESS_KEY_ID is given without AWS_SECRET_ACCESS_KEY".to_owned(),
-        (false, true) => "AWS_SECRET_ACCESS_KEY is given without AWS_ACCESS_KEY_ID".to_owned(),
+    let half = match (has(Key::AccessKeyId), has(Key::SecretAccessKey)) {
+        (true, false) => "AWS_ACCESS_KEY_ID is given without AWS_SECRET_ACCESS_KEY",
+        (false, true) => "AWS_SECRET_ACCESS_KEY is given without AWS_ACCESS_KEY_ID",
+        (true, true) => return Ok(true),
         (false, false) => {
-            let token = has(Key::WebIdentityTokenFile) && has(Key::RoleArn);
             let container =
                 has(Key::ContainerCredentialsRelativeUri) || has(Key::ContainerCredentialsFullUri);
-            let given = builder.get_config_value(&Key::MetadataEndpoint);
-            let service = given.unwrap_or_else(|| "http://169.254.169.254".to_owned());
-            if token || container || answers(&service) {
-                return Ok(());
-            }
-            format!(
-                "no credentials are given, and no instance's metadata service answers at {service}"
-            )
+            return Ok(container || has(Key::WebIdentityTokenFile) && has(Key::RoleArn));
         }
     };
-    Err(Failure::unable(format!("{root}: {text}. {HOW}")))
-}
-
-const HOW: &str =
-    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN with temporary ones), \
-     or AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or give -o aws_access_key_id=... -o \
-     aws_secret_access_key=...; for a public bucket -o aws_skip_signature=true. Profiles in ~/.aws are not \
-     read: eval \"$(aws configure export-credentials --format env)\"";
-
-fn answers(service: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(service) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let port = url.port_or_known_default().unwrap_or(80);
-    let addresses = (host, port).to_socket_addrs().into_iter().flatten();
-    addresses.take(2).any(|address| TcpStream::connect_timeout(&address, METADATA_PATIENCE).is_ok())
+    Err(Failure::unable(format!("{root}: {half}. {}", credentials::S3)))
 }
 
 impl S3 {
