@@ -1,72 +1,14 @@
-//! `orphans`: finds exactly what nothing refers to, spares what may be in use, refuses where it cannot
-//! know, and deletes only what it has listed.
+//! `orphans`: finds exactly what nothing refers to and spares what may be in use. Deletion:
+//! `orphans_delete.rs`.
 mod common;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use common::{copied, fixtures, json, latest, run, snapshots, tool};
-use serde_json::Value;
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-fn orphans(root: &Path, job: &Path) -> Command {
-    let mut command = tool(root);
-    command.arg("orphans").arg(job);
-    command
-}
-
-fn paths(report: &Value) -> BTreeSet<PathBuf> {
-    let orphans = report["orphans"].as_array().expect("orphans").iter();
-    orphans.map(|orphan| PathBuf::from(orphan["path"].as_str().expect("a path"))).collect()
-}
-
-/// A file of that age.
-fn leave(path: &Path, age: Duration) {
-    fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-    fs::write(path, b"left over").expect("written");
-    set_age(path, age);
-}
-
-fn set_age(path: &Path, age: Duration) {
-    let file = File::options().write(true).open(path).expect("opened");
-    file.set_modified(SystemTime::now() - age).expect("set");
-}
-
-/// A copied job whose files are two days old, with leftovers that are three days old.
-struct Job {
-    root: tempfile::TempDir,
-    directory: PathBuf,
-    left: BTreeSet<PathBuf>,
-}
-
-fn job(kind: &str) -> Job {
-    let (root, _) = copied(kind);
-    let directory = latest(root.path(), kind).parent().expect("a job").to_owned();
-    for path in all_files(&directory) {
-        set_age(&path, DAY * 2 + Duration::from_secs(3600));
-    }
-    set_age(&latest(root.path(), kind).join("_metadata"), DAY * 2);
-    let names = ["shared/5d0e4e64-left", "taskowned/left", "chk-1/left", "chk-2/a", "chk-2/b"];
-    let left: BTreeSet<_> = names.map(|name| directory.join(name)).into();
-    left.iter().for_each(|path| leave(path, DAY * 3));
-    Job { root, directory, left }
-}
-
-fn all_files(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(root).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => found.extend(all_files(&path)),
-            false => found.push(path),
-        }
-    }
-    found
-}
+use common::left::{job, leave, orphans, paths, set_age, DAY};
+use common::{fixtures, json, run, snapshots};
 
 /// Flink leaves nothing behind when a job is cancelled, and nothing that it needs is taken for a leftover.
 #[test]
@@ -173,70 +115,6 @@ fn what_another_job_or_a_savepoint_refers_to_is_spared() {
 }
 
 #[test]
-fn unreadable_metadata_is_a_refusal() {
-    let places = [
-        "chk-2/_metadata",
-        "shared/deep/_metadata",
-        "../abcdefabcdefabcdefabcdefabcdefab/chk-1/_metadata",
-    ];
-    for place in places {
-        let job = job("rocksdb-incremental");
-        leave(&job.directory.join(place), DAY * 3);
-        let mut command = orphans(job.root.path(), &job.directory);
-        let (out, error, code) = run(command.args(["--delete", "--yes"]));
-        assert_eq!((out.as_str(), code), ("", 4), "{place}: {error}");
-        assert!(error.contains("refused") && error.contains("_metadata: byte 0"), "{error}");
-        job.left.iter().for_each(|path| assert!(path.exists()));
-    }
-    let job = job("rocksdb-incremental");
-    for snapshot in snapshots(&job.directory) {
-        fs::remove_file(snapshot.join("_metadata")).expect("deleted");
-    }
-    let (_, error, code) =
-        run(orphans(job.root.path(), &job.directory).args(["--delete", "--yes"]));
-    assert_eq!(code, 2, "{error}");
-    job.left.iter().for_each(|path| assert!(path.exists()));
-}
-
-#[test]
-fn only_what_is_listed_is_deleted_and_written_down() {
-    let job = job("rocksdb-incremental");
-    let journal = job.root.path().join("journal.jsonl");
-    let before: BTreeSet<_> = all_files(&job.directory).into_iter().collect();
-    // Nobody is there to be asked.
-    let (_, error, code) = run(orphans(job.root.path(), &job.directory).arg("--delete"));
-    assert!(code == 1 && error.contains("--yes"), "{error}");
-    assert_eq!(all_files(&job.directory).into_iter().collect::<BTreeSet<_>>(), before);
-
-    let mut command = orphans(job.root.path(), &job.directory);
-    let report = json(command.args(["--delete", "--yes", "--journal"]).arg(&journal));
-    assert_eq!(report["deleted"]["deleted"], 5);
-    assert_eq!(report["deleted"]["planned"], 5);
-    let after: BTreeSet<_> = all_files(&job.directory).into_iter().collect();
-    assert_eq!(before.difference(&after).cloned().collect::<BTreeSet<_>>(), job.left);
-    assert!(!job.directory.join("chk-1").exists() && !job.directory.join("chk-2").exists());
-    let (out, _, code) = run(tool(job.root.path()).args(["verify", "--deep"]).arg(&job.directory));
-    assert_eq!(code, 0, "{out}");
-
-    let text = fs::read_to_string(&journal).expect("the journal");
-    let lines: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let of = |step: &str| -> BTreeSet<PathBuf> {
-        let lines = lines.iter().filter(|line| line["step"] == step);
-        lines.map(|line| PathBuf::from(line["path"].as_str().expect("a path"))).collect()
-    };
-    assert_eq!((of("planned"), of("deleted"), lines.len()), (job.left.clone(), job.left, 10));
-
-    // A journal is never written over, and nothing goes without one.
-    let left = job.directory.join("shared/again");
-    leave(&left, DAY * 3);
-    let mut command = orphans(job.root.path(), &job.directory);
-    let (_, error, code) = run(command.args(["--delete", "--yes", "--journal"]).arg(&journal));
-    assert!(code == 1 && error.contains("journal"), "{error}");
-    assert!(left.exists());
-}
-
-#[test]
 fn file_mergings_directories_are_not_judged() {
     let job = job("rocksdb-merging");
     let merging = fs::read_dir(job.directory.join("shared")).expect("listed");
@@ -252,31 +130,6 @@ fn file_mergings_directories_are_not_judged() {
     let found = paths(&report);
     assert!(left.is_subset(&found) && found.is_subset(&job.left), "{found:?}");
     assert_eq!(report["spared"][0]["why"], "merging");
-}
-
-/// What a damaged checkpoint misses may lie among what looks like orphans.
-#[test]
-fn with_a_damaged_checkpoint_nothing_is_deleted() {
-    let job = job("rocksdb-incremental");
-    let listed = json(tool(job.root.path()).arg("files").arg(&job.directory));
-    let files = listed["files"].as_array().expect("files").iter();
-    let path = |file: &Value| PathBuf::from(file["path"].as_str().expect("a path"));
-    let shared = files.filter(|file| file["scope"] == "shared").map(path).next().expect("a file");
-    fs::remove_file(&shared).expect("deleted");
-    let (out, error, code) =
-        run(orphans(job.root.path(), &job.directory).args(["--delete", "--yes"]));
-    assert_eq!((out.as_str(), code), ("", 3), "{error}");
-    for said in ["refused", "chk-", &shared.display().to_string(), "--although-damaged"] {
-        assert!(error.contains(said), "{said}: {error}");
-    }
-    job.left.iter().for_each(|path| assert!(path.exists()));
-    // A savepoint that was given counts too; what is listed does not depend on it.
-    let report = json(&mut orphans(job.root.path(), &job.directory));
-    assert_eq!(paths(&report), job.left);
-    let mut command = orphans(job.root.path(), &job.directory);
-    command.args(["--delete", "--yes", "--although-damaged", "--journal"]);
-    let report = json(command.arg(job.root.path().join("journal")));
-    assert_eq!(report["deleted"]["deleted"], 5);
 }
 
 #[test]

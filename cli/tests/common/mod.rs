@@ -1,5 +1,6 @@
 //! The fixtures and the tool, for its tests.
 #![allow(dead_code)]
+pub mod left;
 pub mod schema;
 
 use std::path::{Path, PathBuf};

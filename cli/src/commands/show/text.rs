@@ -21,7 +21,7 @@ pub fn of_job(job: &Job, top: usize) -> String {
             ]),
         }
     }
-    let mut text = format!("{}\n\n{}\n", job.job, table.text());
+    let mut text = format!("{}\n\n{}", job.job, table.text());
     for path in &job.incomplete {
         let _ = writeln!(text, "{path} has no _metadata: in flight, or left over");
     }
