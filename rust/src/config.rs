@@ -41,6 +41,8 @@ pub struct Config {
     pub buffer_ratio: f64,
     /// Bytes of the buffer; only without a shared memory.
     pub buffer_size: usize,
+    /// Whether RocksDB counts what it does (`ferrostate.ticker.*` properties).
+    pub statistics: bool,
     /// One for all levels, or one a level.
     pub compression: Vec<DBCompressionType>,
 }
@@ -79,9 +81,10 @@ impl Default for Config {
             bloom_block_based: false,
             partitioned_index_filters: true,
             periodic_compaction: 30 * 24 * 60 * 60,
-            buffer: false,
+            buffer: true,
             buffer_ratio: 0.25,
             buffer_size: 64 << 20,
+            statistics: cfg!(test),
             compression: vec![DBCompressionType::Lz4],
         }
     }
@@ -141,6 +144,7 @@ impl Config {
                 }
             }
             "buffer.size" => self.buffer_size = at_least(name, value, 1)?,
+            "metrics.statistics" => self.statistics = parse(name, value)?,
             "compression.per.level" => self.compression = compression(name, value)?,
             _ => {}
         }

@@ -40,8 +40,9 @@ pub(super) fn database(config: &Config, memory: Option<&Memory>) -> Result<Optio
     options.set_log_level(log_level(config));
     super::ffi::avoid_flush_during_shutdown(&mut options);
     super::ffi::no_recovery(&mut options)?;
-    #[cfg(test)]
-    options.enable_statistics();
+    if config.statistics {
+        options.enable_statistics();
+    }
     if let Some(memory) = memory {
         options.set_write_buffer_manager(memory.write_buffers());
     }

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::memory::Memory;
 use rocksdb::checkpoint::Checkpoint;
+use rocksdb::statistics::Ticker;
 use rocksdb::{Cache, DBWithThreadMode, MultiThreaded, Options};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -39,8 +40,7 @@ pub struct Db {
     pub(super) settling: Settling,
     state: AtomicU8,
     panic: OnceLock<String>,
-    /// RocksDB's counters, which cost too much to keep them outside of tests.
-    #[cfg(test)]
+    /// Holds RocksDB's counters, if it counts.
     pub(crate) statistics: Options,
     // After `rocks`: the database charges memory to these until it is closed.
     _cache: Cache,
@@ -71,7 +71,6 @@ impl Db {
             settling: Settling::new(config.compaction_style),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
-            #[cfg(test)]
             statistics: database_options,
             _cache: cache,
             _memory: memory,
@@ -162,11 +161,15 @@ impl Db {
     }
 
     /// A property of the whole database: RocksDB's, or "ferrostate.is-settling", which is 1 while what a
-    /// rescale left is compacted.
+    /// rescale left is compacted, or "ferrostate.ticker." and a ticker's name (0 unless `Config::statistics`).
     pub fn property(&self, name: &str) -> Result<Option<String>> {
         self.check()?;
         if name == "ferrostate.is-settling" {
             return Ok(Some(u8::from(self.settling.is_running()).to_string()));
+        }
+        if let Some(name) = name.strip_prefix("ferrostate.ticker.") {
+            let ticker = Ticker::iter().find(|ticker| ticker.name() == name);
+            return Ok(ticker.map(|ticker| self.statistics.get_ticker_count(*ticker).to_string()));
         }
         self.rocks.property_value(name).map_err(|e| self.failure("read property", &e))
     }

@@ -43,7 +43,7 @@ public enum Space {
     }
 
     /** Keys in the order in which they are used, again and again. */
-    int[] order(boolean full) {
+    public int[] order(boolean full) {
         SplittableRandom random = new SplittableRandom(42);
         int keys = keys(full);
         int[] order = new int[SAMPLES];

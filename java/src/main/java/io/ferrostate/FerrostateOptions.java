@@ -184,7 +184,7 @@ public final class FerrostateOptions {
     public static final ConfigOption<Boolean> BUFFER_ENABLED =
             key("buffer.enabled")
                     .booleanType()
-                    .defaultValue(false)
+                    .defaultValue(true)
                     .withDescription(
                             "Whether what was read and written lately is kept in front of RocksDB, so"
                                     + " that it need not be asked.");

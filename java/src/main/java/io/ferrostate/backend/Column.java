@@ -26,7 +26,7 @@ public final class Column {
         return name;
     }
 
-    /** For the task's thread only; other threads go through {@link Database#call}. */
+    /** 0 once closed. For the task's thread, and within {@link Database#call} for others. */
     public long handle() {
         return handle;
     }

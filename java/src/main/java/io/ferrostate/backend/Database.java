@@ -5,11 +5,13 @@ import io.ferrostate.jni.Native;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 
 /**
  * Owner of one native database: opens it, hands out its column families and closes all of them
@@ -30,6 +32,9 @@ public final class Database implements AutoCloseable {
     private final File directory;
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
     private final Map<String, Column> columns = new LinkedHashMap<>();
+
+    /** Told of each column family. On the task's thread. */
+    private Consumer<Column> observer = column -> {};
 
     /** 0 once closed; guarded by the lock. */
     private long handle;
@@ -56,6 +61,26 @@ public final class Database implements AutoCloseable {
 
     /** Opens a column family, created when absent. The same name gives the same object. */
     public Column column(String name) throws IOException {
+        Column column = open(name);
+        // Without the lock: it may take locks whose holders wait for ours.
+        observer.accept(column);
+        return column;
+    }
+
+    /** Tells somebody of the column families there are, and from now on of each that is opened. */
+    public void observeColumns(Consumer<Column> observer) {
+        this.observer = observer;
+        List<Column> known;
+        lock.readLock().lock();
+        try {
+            known = new ArrayList<>(columns.values());
+        } finally {
+            lock.readLock().unlock();
+        }
+        known.forEach(observer);
+    }
+
+    private Column open(String name) throws IOException {
         StateNames.check(name);
         lock.writeLock().lock();
         try {
@@ -120,12 +145,12 @@ public final class Database implements AutoCloseable {
 
     /** A native call that there is nothing to do for once the database is closed. */
     @FunctionalInterface
-    interface NativeAction {
+    public interface NativeAction {
         void run(long database) throws IOException;
     }
 
     /** As {@link #call}, but does nothing when the database is closed. */
-    void whileOpen(NativeAction body) throws IOException {
+    public void whileOpen(NativeAction body) throws IOException {
         lock.readLock().lock();
         try {
             if (handle != 0) {

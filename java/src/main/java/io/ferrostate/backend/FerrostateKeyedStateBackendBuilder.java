@@ -6,6 +6,7 @@ import io.ferrostate.checkpoint.CheckpointStrategy;
 import io.ferrostate.checkpoint.FullSnapshotStrategy;
 import io.ferrostate.checkpoint.IncrementalSnapshotStrategy;
 import io.ferrostate.checkpoint.SnapshotContext;
+import io.ferrostate.metrics.DatabaseMetrics;
 import io.ferrostate.restore.RestoreContext;
 import io.ferrostate.restore.RestoreOperation;
 import io.ferrostate.restore.RestoreResult;
@@ -14,6 +15,7 @@ import io.ferrostate.timer.NativeTimerQueues;
 import io.ferrostate.timer.TimerQueues;
 
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.runtime.execution.CancelTaskException;
 import org.apache.flink.runtime.execution.Environment;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackendBuilder;
@@ -44,6 +46,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
     private final BackendResources resources;
     private final TtlFilters ttlFilters;
     private final boolean incremental;
+    private final MetricGroup metrics;
 
     private final Map<String, RegisteredState> states = new LinkedHashMap<>();
 
@@ -76,6 +79,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
         this.resources = resources;
         this.ttlFilters = ttlFilters;
         this.incremental = incremental;
+        this.metrics = parameters.getMetricGroup();
     }
 
     @Override
@@ -91,6 +95,7 @@ public final class FerrostateKeyedStateBackendBuilder<K>
             resources.own(access);
             resources.own(checkpoints(restored));
             FerrostateKeyedStateBackend<K> backend = backend(access, cancelRegistry);
+            DatabaseMetrics.register(restored.database(), metrics, options);
             logger.info("Built keyed state backend in {}.", resources.directory().directory());
             NativeLog.drain();
             return backend;

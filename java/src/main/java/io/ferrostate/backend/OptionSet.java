@@ -2,6 +2,7 @@ package io.ferrostate.backend;
 
 import io.ferrostate.FerrostateOptions;
 import io.ferrostate.FerrostateOptions.PredefinedOptions;
+import io.ferrostate.metrics.MetricOptions;
 
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
@@ -84,6 +85,7 @@ public final class OptionSet implements Serializable {
     static List<ConfigOption<?>> all() {
         List<ConfigOption<?>> all = new ArrayList<>(DATABASE_OPTIONS);
         all.addAll(OTHER_OPTIONS);
+        all.addAll(MetricOptions.all());
         return all;
     }
 
@@ -138,6 +140,8 @@ public final class OptionSet implements Serializable {
             pairs.add(option.key().substring(FerrostateOptions.PREFIX.length()));
             pairs.add(plain(get(option)));
         }
+        pairs.add("metrics.statistics");
+        pairs.add(plain(MetricOptions.tickers().keySet().stream().anyMatch(this::get)));
         return pairs.toArray(new String[0]);
     }
 

@@ -3,6 +3,7 @@ package io.ferrostate.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.ferrostate.FerrostateOptions;
+import io.ferrostate.metrics.MetricOptions;
 
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.FallbackKey;
@@ -48,6 +49,15 @@ class OptionsTableTest {
                         .append("| `").append(FerrostateOptions.PREFIX).append("` | default | |\n")
                         .append("| --- | --- | --- |\n");
         for (ConfigOption<?> option : options()) {
+            text.append(row(option));
+        }
+        text.append("\n## Metrics\n\n")
+                .append("Names and meaning are those of Flink's RocksDB backend, but for")
+                .append(" `ferrostate.buffer-*` (hits, misses, flushes, rows written, bytes, dirty")
+                .append(" bytes), which need no option.\n\n")
+                .append("| `").append(FerrostateOptions.PREFIX).append("` | default | |\n")
+                .append("| --- | --- | --- |\n");
+        for (ConfigOption<?> option : MetricOptions.all()) {
             text.append(row(option));
         }
         return text.toString();
