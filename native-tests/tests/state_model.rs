@@ -37,6 +37,8 @@ enum Op {
     OpenCursor(usize, bool),
     ReadCursor(usize),
     Drop(usize),
+    /// Filters of a column family know so many bytes of each key.
+    FilterPrefix(usize, usize),
     Flush,
     Compact,
     Reopen,
@@ -100,6 +102,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0usize..2, any::<bool>()).prop_map(|(c, k)| Op::OpenCursor(c, k)),
         1 => (0usize..200).prop_map(Op::ReadCursor),
         1 => (0usize..2).prop_map(Op::Drop),
+        2 => (0usize..2, 1usize..4).prop_map(|(c, n)| Op::FilterPrefix(c, n)),
         1 => Just(Op::Flush),
         1 => Just(Op::Compact),
         1 => Just(Op::Reopen),
@@ -396,6 +399,7 @@ fn apply(op: &Op, model: &Model, subject: &mut Subject) -> Result<(), TestCaseEr
             }
         }
         Op::Drop(column) => subject.drop_state(*column),
+        Op::FilterPrefix(column, length) => states[*column].filter_maps(*length).expect("filter"),
         Op::Flush => subject.database.flush().expect("flush"),
         Op::Compact => subject.database.compact().expect("compact"),
         Op::Reopen => subject.reopen(),

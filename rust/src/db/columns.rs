@@ -11,7 +11,7 @@ use rocksdb::{
     AsColumnFamilyRef, BoundColumnFamily, DBRawIteratorWithThreadMode, IngestExternalFileOptions,
 };
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A batch of deletes is written when it reaches this many bytes.
 const BATCH_BYTES: usize = 1 << 20;
@@ -24,6 +24,8 @@ pub struct Column {
     handle: Arc<BoundColumnFamily<'static>>,
     name: String,
     filter: Arc<TtlFilter>,
+    /// Bytes of a key that files' filters know by themselves (`filter_prefix`).
+    prefix: OnceLock<usize>,
     db: Arc<Db>,
 }
 
@@ -51,7 +53,8 @@ impl Column {
             )
         };
         let raw = RawColumn { db: ffi::raw_db(&db.rocks), column: handle.inner() };
-        Ok(Self { raw, handle, name: name.to_owned(), filter, db: Arc::clone(db) })
+        let prefix = OnceLock::new();
+        Ok(Self { raw, handle, name: name.to_owned(), filter, prefix, db: Arc::clone(db) })
     }
 
     fn find_or_create(db: &Db, name: &str) -> Result<Arc<TtlFilter>> {
@@ -80,6 +83,23 @@ impl Column {
             .rocks
             .set_options_cf(&self.handle, &[("periodic_compaction_seconds", &seconds.to_string())])
             .map_err(|e| self.failure("set how often to compact", &e))
+    }
+
+    /// From now on the filters of memtables and files know the first `length` bytes of each key too, so
+    /// that `iterate` passes over what has none with its prefix. The first length stays: memtables keep a
+    /// pointer to RocksDB's object for it. Files that were written before are read as ever.
+    pub fn filter_prefix(&self, length: usize) -> Result<()> {
+        self.db.check()?;
+        if length == 0 || self.prefix.get().is_some() || !self.db.has_filters {
+            return Ok(());
+        }
+        let extractor = format!("rocksdb.FixedPrefix.{length}");
+        self.db
+            .rocks
+            .set_options_cf(&self.handle, &[("prefix_extractor", &extractor)])
+            .map_err(|e| self.failure("set the prefix of its filters", &e))?;
+        let _ = self.prefix.set(length);
+        Ok(())
     }
 
     #[must_use]
@@ -191,7 +211,8 @@ impl Column {
     ) -> Result<DBRawIteratorWithThreadMode<'_, super::owner::RocksDb>> {
         self.db.check()?;
         let upper = if prefix.is_empty() { None } else { successor(prefix) };
-        Ok(self.db.rocks.raw_iterator_cf_opt(&self.handle, ffi::scan_options(upper)))
+        let filtered = self.prefix.get().is_some_and(|length| prefix.len() >= *length);
+        Ok(self.db.rocks.raw_iterator_cf_opt(&self.handle, ffi::scan_options(upper, filtered)))
     }
 
     /// A scan of the whole column family as it is now, which outlives the borrow of `self`.

@@ -56,6 +56,59 @@ fn the_format_is_pinned_so_that_flinks_rocksdb_reads_it() {
     }
 }
 
+/// Written before and after the filters know the prefix, in files and in memory; keys shorter than it too.
+#[test]
+fn filters_know_which_prefixes_a_file_has_and_no_scan_loses_a_row() {
+    use rocksdb::statistics::Ticker::{LastLevelSeekFiltered, NonLastLevelSeekFiltered};
+    let dir = tempfile::tempdir().expect("temp dir");
+    let db = open(dir.path());
+    let state = column(&db, "maps");
+    let put = |rows: &[&str]| {
+        for row in rows {
+            state.put(row.as_bytes(), b"v").expect("put");
+        }
+    };
+    put(&["aa", "aaa1", "ccc1", "eee1"]);
+    state.flush().expect("flush");
+    put(&["aaa2", "ddd1"]);
+    state.filter_prefix(3).expect("set");
+    put(&["aaa3", "b"]);
+    state.flush().expect("flush");
+    put(&["aaa4", "ccc2"]);
+    state.flush().expect("flush");
+    put(&["aaa5", "zzz1"]);
+
+    let scan = |prefix: &str| {
+        let mut page = [0; 400];
+        state.scan(prefix.as_bytes(), prefix.len(), false, 100, &mut page).expect("scan");
+        let keys = entries(&page).0.into_iter().map(|(key, _)| key);
+        keys.map(|key| String::from_utf8(key).expect("text")).collect::<Vec<_>>().join(" ")
+    };
+    let filtered = || {
+        let count = |ticker| db.statistics.get_ticker_count(ticker);
+        count(LastLevelSeekFiltered) + count(NonLastLevelSeekFiltered)
+    };
+    let before = filtered();
+    assert_eq!(scan("bbb"), "");
+    assert!(filtered() > before, "the last file has no such prefix");
+    assert_eq!(scan("aaa"), "aaa1 aaa2 aaa3 aaa4 aaa5");
+    assert_eq!(scan("ccc"), "ccc1 ccc2");
+    assert_eq!(scan("ddd"), "ddd1");
+    assert_eq!(scan("zzz"), "zzz1");
+    assert_eq!(scan("aaa3"), "aaa3", "a longer prefix");
+    assert_eq!(scan("aa"), "aa aaa1 aaa2 aaa3 aaa4 aaa5", "a shorter one");
+    let all = "aa aaa1 aaa2 aaa3 aaa4 aaa5 b ccc1 ccc2 ddd1 eee1 zzz1";
+    assert_eq!(scan(""), all);
+    state.filter_prefix(2).expect("stays as it is");
+    state.compact().expect("compact");
+    assert_eq!(scan(""), all);
+    assert_eq!(scan("aaa"), "aaa1 aaa2 aaa3 aaa4 aaa5");
+    let other_handle = column(&db, "maps");
+    let mut page = [0; 400];
+    other_handle.scan(b"", 0, false, 100, &mut page).expect("scan");
+    assert_eq!(entries(&page).0.len(), 12, "knows of no prefix, and needs none");
+}
+
 #[test]
 fn reads_back_what_was_written_and_not_what_was_deleted() {
     let dir = tempfile::tempdir().expect("temp dir");

@@ -192,9 +192,12 @@ pub(super) fn no_recovery(options: &mut Options) -> Result<()> {
     check(error)
 }
 
-/// For scans that end where `upper` begins.
-pub(super) fn scan_options(upper: Option<Vec<u8>>) -> ReadOptions {
+/// For scans that end where `upper` begins. `filtered`: all of it shares the prefix that the column
+/// family's filters know; else they must not be asked.
+pub(super) fn scan_options(upper: Option<Vec<u8>>, filtered: bool) -> ReadOptions {
     let mut options = ReadOptions::default();
+    options.set_total_order_seek(!filtered);
+    options.set_prefix_same_as_start(filtered);
     options.set_auto_readahead_size(true);
     if let Some(upper) = upper {
         options.set_iterate_upper_bound(upper);

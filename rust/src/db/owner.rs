@@ -33,6 +33,8 @@ pub struct Db {
     pub(super) column_options: Options,
     /// Bytes.
     pub(super) target_file_size: u64,
+    /// Whether memtables and files have Bloom filters.
+    pub(super) has_filters: bool,
     /// The column families there are, which RocksDB does not tell of an open database.
     columns: Mutex<Filters>,
     pub(super) ttl_clock: Arc<TtlClock>,
@@ -65,6 +67,7 @@ impl Db {
             options: RawOptions::new(),
             column_options,
             target_file_size: config.target_file_size,
+            has_filters: config.bloom_filter,
             columns: Mutex::new(columns),
             ttl_clock,
             path: path.to_path_buf(),

@@ -207,6 +207,10 @@ extern "system" fn map_clear(
     });
 }
 
+extern "system" fn map_filter(env: *mut JNIEnv, _: jclass, state: jlong, prefix_length: jint) {
+    hot(env, (), || on_state(state, |state| state.filter_maps(count(prefix_length)?)));
+}
+
 #[allow(clippy::too_many_arguments)] // Java's signature
 extern "system" fn scan(
     env: *mut JNIEnv,
@@ -314,6 +318,7 @@ pub(super) fn natives() -> Vec<Native> {
         native!(c"delete", c"(JJII)V", delete),
         native!(c"mapHasRows", c"(JJI)Z", map_has_rows),
         native!(c"mapClear", c"(JJI)V", map_clear),
+        native!(c"mapFilter", c"(JI)V", map_filter),
         native!(c"scan", c"(JJIIZZIJI)I", scan),
         native!(c"getArray", c"(J[B)[B", get_array),
         native!(c"cursorOpen", c"(JZ)J", cursor_open),

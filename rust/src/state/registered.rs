@@ -115,6 +115,11 @@ impl State {
         }
     }
 
+    /// All maps' rows share at least so many bytes with the others of their map, see `Column::filter_prefix`.
+    pub fn filter_maps(&self, prefix: usize) -> Result<()> {
+        self.column.filter_prefix(prefix)
+    }
+
     /// Deletes the rows of a map.
     pub fn clear_map(&self, prefix: &[u8]) -> Result<()> {
         match &self.buffered {

@@ -149,8 +149,19 @@ public final class Database implements AutoCloseable {
         void run(long database) throws IOException;
     }
 
+    /** As {@link #whileOpen}, but waits for nobody: does nothing while the database is opened or closed. */
+    public void unlessBusy(NativeAction body) throws IOException {
+        if (lock.readLock().tryLock()) {
+            try {
+                whileOpen(body);
+            } finally {
+                lock.readLock().unlock();
+            }
+        }
+    }
+
     /** As {@link #call}, but does nothing when the database is closed. */
-    public void whileOpen(NativeAction body) throws IOException {
+    void whileOpen(NativeAction body) throws IOException {
         lock.readLock().lock();
         try {
             if (handle != 0) {

@@ -25,6 +25,12 @@ final class KeyBuilder<K> {
     /** A buffer that a very large key left behind is not kept. */
     private static final int KEEP_CAPACITY = 1 << 20;
 
+    /**
+     * What stands for keys of variable length: a row of the Table API with one field, or so much of a
+     * text that most differ. Maps of shorter keys are not filtered.
+     */
+    private static final int VARIABLE_KEY_FRONT = 20;
+
     private final TypeSerializer<K> keySerializer;
     private final boolean keyIsVariable;
     private final int keyGroupBytes;
@@ -49,6 +55,14 @@ final class KeyBuilder<K> {
         this.keyIsVariable = CompositeKeySerializationUtils.isSerializerTypeVariableSized(keySerializer);
         this.keyGroupBytes = keyGroupBytes;
         this.page = page;
+    }
+
+    /** So many bytes at least are the same in all rows of a map, for most keys. */
+    int sharedByMap(TypeSerializer<?> namespaces) {
+        return keyGroupBytes
+                + (keyIsVariable
+                        ? VARIABLE_KEY_FRONT
+                        : keySerializer.getLength() + Math.max(0, namespaces.getLength()));
     }
 
     void setKey(K key, int keyGroup) throws IOException {

@@ -212,6 +212,11 @@ public final class StateAccess<K> implements AutoCloseable {
         Native.delete(column.handle(), keyPage.address(), keyLength, mapPrefix);
     }
 
+    /** Has the filters of a map state's files know which maps they have rows of. */
+    void filterMaps(Column column, TypeSerializer<?> namespaces) throws IOException {
+        Native.mapFilter(column.handle(), keys.sharedByMap(namespaces));
+    }
+
     /** Deletes the rows of the map whose prefix lies in the page. */
     public void clearMap(Column column, int keyLength) throws IOException {
         Native.mapClear(column.handle(), keyPage.address(), keyLength);

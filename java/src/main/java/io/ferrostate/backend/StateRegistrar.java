@@ -70,6 +70,9 @@ final class StateRegistrar<K> {
         } else {
             ttlFilters.register(column, descriptor, metaInfo.getStateSerializer());
         }
+        if (descriptor.getType() == StateDescriptor.Type.MAP) {
+            access.filterMaps(column, metaInfo.getNamespaceSerializer());
+        }
         return object(descriptor, metaInfo, column);
     }
 

@@ -138,6 +138,12 @@ public final class Native {
     public static native boolean mapHasRows(long state, long prefix, int prefixLength)
             throws IOException;
 
+    /**
+     * Tells that all rows of a map share at least so many bytes: filters of files written from now on
+     * know whether they have a map. Only the first call of a state counts. Takes milliseconds.
+     */
+    public static native void mapFilter(long state, int prefixLength) throws IOException;
+
     /** Deletes the rows of a map: every key with this prefix. */
     public static native void mapClear(long state, long prefix, int prefixLength)
             throws IOException;

@@ -8,7 +8,6 @@ import io.ferrostate.jni.Native;
 
 import org.apache.flink.metrics.Gauge;
 import org.apache.flink.metrics.MetricGroup;
-import org.apache.flink.metrics.View;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,8 +21,11 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Registers the metrics of one database that the options ask for ({@link MetricOptions}), under the
- * names that Flink's RocksDB backend gives them. Flink's thread for metrics reads the values every few
- * seconds; reporters get what was read last, and once the database is closed what it said at the end.
+ * names that Flink's RocksDB backend gives them. A value is read when a reporter asks for it; while the
+ * database is opened or closed, and afterwards, it is the one that was read last.
+ *
+ * <p>They are no {@link org.apache.flink.metrics.View}s, as Flink's are: Flink holds those for seconds
+ * after the job has gone, and with them its class loader.
  */
 public final class DatabaseMetrics {
 
@@ -103,8 +105,8 @@ public final class DatabaseMetrics {
         return state == 0 ? null : Native.dbProperty(open, state, name);
     }
 
-    /** The last value of an unsigned number that RocksDB gives as text. */
-    private final class LastRead implements Gauge<BigInteger>, View {
+    /** An unsigned number that RocksDB gives as text. */
+    private final class LastRead implements Gauge<BigInteger> {
 
         private final String name;
         private final Database.NativeCall<String> source;
@@ -118,20 +120,15 @@ public final class DatabaseMetrics {
 
         @Override
         public BigInteger getValue() {
+            if (!failed) {
+                try {
+                    database.unlessBusy(this::read);
+                } catch (IOException | RuntimeException e) {
+                    failed = true;
+                    LOG.warn("Metric {} cannot be read and stays as it is.", name, e);
+                }
+            }
             return value;
-        }
-
-        @Override
-        public void update() {
-            if (failed) {
-                return;
-            }
-            try {
-                database.whileOpen(this::read);
-            } catch (IOException | RuntimeException e) {
-                failed = true;
-                LOG.warn("Metric {} cannot be read and stays as it is.", name, e);
-            }
         }
 
         private void read(long open) throws IOException {

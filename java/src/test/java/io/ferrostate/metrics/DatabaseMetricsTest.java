@@ -13,7 +13,6 @@ import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.metrics.Gauge;
 import org.apache.flink.metrics.MetricGroup;
-import org.apache.flink.metrics.View;
 import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.AbstractStateBackend;
@@ -81,7 +80,7 @@ class DatabaseMetricsTest {
     void valuesAreRocksDBsAndStayAfterTheEnd() throws Exception {
         Map<String, Gauge<?>> metrics = of(ferrostate(), everything(), this::writeAndRead);
 
-        metrics.values().forEach(gauge -> ((View) gauge).update());
+        metrics.values().forEach(Gauge::getValue);
         assertThat(value(metrics, "v.rocksdb.estimate-num-keys")).isEqualTo(1000);
         assertThat(value(metrics, "w.rocksdb.estimate-num-keys")).isZero();
         assertThat(value(metrics, "v.rocksdb.num-files-at-level0")).isZero();
@@ -123,7 +122,7 @@ class DatabaseMetricsTest {
                         metrics);
         value(backend, "v");
         if (work.run(backend)) {
-            metrics.all.values().forEach(gauge -> ((View) gauge).update());
+            metrics.all.values().forEach(Gauge::getValue);
         }
         backend.dispose();
         return metrics.all;
