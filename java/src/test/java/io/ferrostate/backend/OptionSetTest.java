@@ -168,7 +168,8 @@ class OptionSetTest {
             told.put(pairs[i], pairs[i + 1]);
         }
         assertThat(told)
-                .hasSize(OptionSet.DATABASE_OPTIONS.size())
+                .hasSize(OptionSet.DATABASE_OPTIONS.size() + 1)
+                .containsEntry("metrics.statistics", "false")
                 .containsEntry("writebuffer.size", "1048576")
                 .containsEntry("compression.per.level", "NO_COMPRESSION,ZSTD_COMPRESSION")
                 .containsEntry("use-bloom-filter", "true")
@@ -236,7 +237,7 @@ class OptionSetTest {
 
     @Test
     void optionsWithoutCounterpartAreToldOnceByName() {
-        String key = "state.backend.rocksdb.metrics.block-cache-usage";
+        String key = "state.backend.rocksdb.log.max-file-size";
         configured(key, "true", "state.backend.rocksdb.thread.num", "3");
         configured(key, "true");
         assertThat(log.getMessages().stream().filter(m -> m.contains(key))).hasSize(1);
