@@ -79,7 +79,7 @@ fn what_nothing_refers_to_is_told_apart_by_age() {
     assert_eq!((of("unreferenced"), of("young")), ((1, 1000), (1, 5)));
     assert_eq!(of("all"), (of("referenced").0 + 2, of("referenced").1 + 1005));
     let (out, _, _) = run(tool(root.path()).arg("show").arg(&job));
-    assert!(out.contains("by none of them                   1000 B in 1 file\n"), "{out}");
+    assert!(out.contains("by none, older than a day         1000 B in 1 file\n"), "{out}");
     assert!(out.contains("ferrostate orphans"), "{out}");
     // The report has the same numbers.
     let report = json(tool(root.path()).arg("report").arg(&job));

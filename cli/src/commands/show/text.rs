@@ -130,7 +130,7 @@ fn of_shared(shared: &Shared, top: usize) -> String {
         format!("{} in {}", size(amount.bytes as i64), count(amount.files, "file"))
     };
     let mut text = format!(
-        "\nshared/ has {}\n  referred to by these checkpoints  {}\n  by none of them                   {}\n  \
+        "\nshared/ has {}\n  referred to by these checkpoints  {}\n  by none, older than a day         {}\n  \
          by none, younger than a day       {}\n",
         amount(&shared.all),
         amount(&shared.referenced),
