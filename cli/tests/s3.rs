@@ -139,6 +139,14 @@ fn open_uploads_of_the_job_are_found_and_ended(server: &Server, job: &Path) {
     }
     assert!(server.is_open(&flight) && server.is_open(&other));
     assert_eq!(ids(&json(orphans().args(["--min-age", "0s"]))), Vec::<String>::new());
+    // The job does not run: a file that nothing refers to, and what seemed to be in flight.
+    server.put(&format!("{key}/shared/left-file"), b"left".to_vec());
+    let mut command = orphans();
+    command.args(["--min-age", "0s", "--stopped", "--delete", "--yes", "--journal"]);
+    let done = json(command.arg(directory.path().join("another")));
+    let deleted = &done["deleted"];
+    assert_eq!((&deleted["deleted"], &deleted["bytes"]), (&1.into(), &11.into()), "{done}");
+    assert!(!server.is_open(&flight) && server.is_open(&other));
     let (out, error, code) = run(tool(server).args(["verify", "--deep"]).arg(there(job)));
     assert_eq!(code, 0, "{out}{error}");
 }

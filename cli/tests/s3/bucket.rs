@@ -94,12 +94,15 @@ impl Server {
             if path.is_dir() {
                 self.upload(&path, &key);
             } else {
-                let bytes = std::fs::read(&path).expect("read");
-                let key = Key::from(key);
-                let put = self.store.put(&key, bytes.into());
-                self.runtime.block_on(put).expect("put");
+                self.put(&key, std::fs::read(&path).expect("read"));
             }
         }
+    }
+
+    pub fn put(&self, key: &str, bytes: Vec<u8>) {
+        let key = Key::from(key);
+        let put = self.store.put(&key, bytes.into());
+        self.runtime.block_on(put).expect("put");
     }
 
     /// A multipart upload of one part that is never completed; its id.
