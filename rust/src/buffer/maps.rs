@@ -336,11 +336,12 @@ impl Table {
             self.clear_whole(place, head);
             return self.settle();
         }
-        let result = self.column(key.column).delete_prefix(key.prefix());
-        self.noted(result)?;
+        // Nothing of it is dirty. Should the deletion stop half-way, nobody knows which rows are left.
         if let Some((place, head)) = self.find_map(key).1 {
             self.discard(place, head);
         }
+        let result = self.column(key.column).delete_prefix(key.prefix());
+        self.noted(result)?;
         let _ = self.know_all(key, &[]);
         Ok(())
     }
@@ -413,7 +414,8 @@ impl Table {
             _ => {}
         }
         self.counters.misses += 1;
-        if self.takes(key.prefix, LARGE_BYTES) && self.read_all(key)? {
+        // After a failure rows of what was a large map may wait that are found through no record.
+        if !self.failed && self.takes(key.prefix, LARGE_BYTES) && self.read_all(key)? {
             match self.find_map(key).1 {
                 Some((place, head)) if head.kind() == Kind::Whole => {
                     return Ok(Some((place, head)))
@@ -460,9 +462,10 @@ impl Table {
 
     /// These are all rows of a map.
     fn know_all(&mut self, key: MapKey<'_>, rows: &[u8]) -> Result<()> {
-        if !self.takes(key.prefix, rows.len()) {
+        if !self.takes(key.prefix, rows.len().max(LARGE_BYTES)) {
             return Ok(());
         }
+        let flushes = self.counters.flushes;
         loop {
             let (hash, found) = self.find_map(key);
             let Some((place, mut head)) = found else {
@@ -473,7 +476,14 @@ impl Table {
                 self.more_room(place, head, rows.len())?;
                 continue;
             }
-            self.arena.room(place, head)[..rows.len()].copy_from_slice(rows);
+            let room = self.arena.room(place, head);
+            room[..rows.len()].copy_from_slice(rows);
+            if self.counters.flushes != flushes {
+                // For room: the database may have got since what it lacked when the rows were read.
+                packed::retain(room, rows.len(), |flags| {
+                    Some(if flags & DIRTY == 0 { flags } else { flags | STORED })
+                });
+            }
             head.value_length = rows.len() as u32;
             head.set_kind(Kind::Whole);
             if packed::rows(rows).any(|row| row.has(DIRTY)) {

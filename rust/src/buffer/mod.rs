@@ -21,3 +21,11 @@ pub use table::Counters;
 #[cfg(test)]
 #[path = "buffer_test.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "model_test.rs"]
+mod model_tests;
+
+#[cfg(test)]
+#[path = "maps_test.rs"]
+mod maps_tests;

@@ -24,7 +24,7 @@ mod write_batch;
 pub use assembly::{Assembly, DeadRange};
 pub use columns::Column;
 #[cfg(test)]
-pub(crate) use failing::fail_writes;
+pub(crate) use failing::{fail_writes, fail_writes_after};
 pub use ffi_ttl::{TtlClock, TtlKind, TtlRule};
 pub use ingest::Ingest;
 pub use manifest::check_manifest;
