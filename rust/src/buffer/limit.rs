@@ -8,6 +8,8 @@ const LEAST_SEGMENTS: usize = 6;
 /// Of the bytes it may take, at most this part is dirty: a checkpoint waits for it.
 const DIRTY_PART: usize = 2;
 const MOST_DIRTY: usize = 16 << 20;
+/// Places are words of eight bytes, in 32 bits; half of them leaves room for what is moved meanwhile.
+const MOST_BYTES: usize = 16 << 30;
 const LEAST_SEGMENT: usize = 1 << 10;
 const MOST_SEGMENT: usize = 1 << 20;
 
@@ -83,7 +85,8 @@ impl Limit {
 
     /// Segments that it may have, when something else takes so many bytes.
     pub(super) fn segments(&self, segment: usize, else_taken: usize) -> usize {
-        (self.bytes().saturating_sub(else_taken) / segment).max(LEAST_SEGMENTS)
+        let bytes = self.bytes().saturating_sub(else_taken).min(MOST_BYTES);
+        (bytes / segment).max(LEAST_SEGMENTS)
     }
 
     /// Says how many bytes are taken.
@@ -105,5 +108,18 @@ impl Drop for Limit {
         if let Some(memory) = &self.memory {
             memory.leave_buffers();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_has_a_number() {
+        let limit = Limit::new(None, 0.5, 1 << 40);
+        let segment = limit.segment_bytes();
+        let words = limit.segments(segment, 0) as u64 * (segment as u64 / 8);
+        assert!(words <= u64::from(u32::MAX) / 2, "{words}");
     }
 }

@@ -14,7 +14,7 @@ fn a_row_flushed_while_its_map_was_read_is_deleted_below_too() {
     let s = Subject::new(SMALLEST);
     let mut page = [0; 1 << 10];
     for n in 0u32..4000 {
-        let map = [&[b'm'], &n.to_be_bytes()[..]].concat();
+        let map = [&b"m"[..], &n.to_be_bytes()].concat();
         let row = |user: u8| [&map[..], &[user]].concat();
         s.maps.column().put(&row(b'a'), &[b'-'; 20]).expect("put");
         s.maps.put(&row(b'b'), map.len(), b"value").expect("put");

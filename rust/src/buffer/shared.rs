@@ -58,14 +58,17 @@ impl Buffer {
         self.table().flush_all()
     }
 
-    /// After the database was written to past the buffer, in which nothing is dirty.
-    pub fn forget(&self) {
+    /// After the database was written to past the buffer: nothing is known any more. What somebody wrote
+    /// through it meanwhile is brought into the database.
+    pub fn forget(&self) -> Result<()> {
         let mut table = self.table();
+        table.flush_all()?;
         for number in 0..table.columns.len() {
             if table.columns[number].is_some() {
                 table.forget(number as u16);
             }
         }
+        Ok(())
     }
 
     #[must_use]

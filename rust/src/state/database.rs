@@ -59,10 +59,9 @@ impl Database {
     pub fn past_buffer<R>(&self, write: impl FnOnce(&Arc<Db>) -> Result<R>) -> Result<R> {
         self.flush_buffer()?;
         let result = write(&self.db);
-        if let Some(buffer) = &self.buffer {
-            buffer.forget();
-        }
-        result
+        let forgotten = self.buffer.as_ref().map_or(Ok(()), |buffer| buffer.forget());
+        let result = result?;
+        forgotten.map(|()| result)
     }
 
     /// As `Db::property`, and what is counted of the buffer: "ferrostate.buffer-" and hits, misses, flushes,
@@ -88,4 +87,28 @@ fn property(buffer: &Buffer, name: &str) -> Option<String> {
         _ => return None,
     };
     Some(value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a query or another thread of a task might.
+    #[test]
+    fn what_is_written_through_the_buffer_while_somebody_writes_past_it_is_kept() {
+        let directory = tempfile::tempdir().expect("temp dir");
+        let config = Config::parse([("buffer.enabled", "true")]).expect("config");
+        let database = Database::open(directory.path(), &config, None).expect("open");
+        let state = database.state("state").expect("state");
+        assert_eq!(state.get(b"below").expect("get"), None);
+        let write = |_: &Arc<Db>| {
+            state.column().put(b"below", b"past")?;
+            state.put(b"key", 0, b"through")
+        };
+        database.past_buffer(write).expect("written");
+        for (key, value) in [(&b"below"[..], &b"past"[..]), (b"key", b"through")] {
+            assert_eq!(state.get(key).expect("get").as_deref(), Some(value));
+            assert_eq!(state.column().get(key).expect("get").as_deref(), Some(value));
+        }
+    }
 }
