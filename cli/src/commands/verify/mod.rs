@@ -16,9 +16,9 @@ use crate::args::{Common, Verify};
 use crate::databases::Databases;
 use crate::deep;
 use crate::failure::{Failure, Result, MISSING, NO_METADATA};
-use crate::find::{find, Target};
+use crate::find::{checkpoints, find, Target};
 use crate::progress;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, METADATA};
 use crate::store::{Location, Stores};
 
 #[derive(Debug, Serialize)]
@@ -90,8 +90,7 @@ pub async fn all(
         let checked = check(stores, directory.clone(), deep, common).await;
         let missing = checked.findings.iter().map(|finding| finding.exit_code);
         let missing = missing.max().is_some_and(|code| matches!(code, MISSING | NO_METADATA));
-        let older = Some(directory) != directories.last();
-        if !(of_a_job && missing && being_deleted(stores, directory, older).await) {
+        if !(of_a_job && missing && being_deleted(stores, directory).await) {
             all.push(checked);
         }
     }
@@ -99,11 +98,14 @@ pub async fn all(
 }
 
 /// Whether a running job is deleting the checkpoint: shared files that no newer one has may go some time
-/// before its metadata. The newest one is never deleted like that.
-async fn being_deleted(stores: &Stores, directory: &Location, older: bool) -> bool {
+/// before its metadata. The newest one is never deleted like that, whichever is by now.
+async fn being_deleted(stores: &Stores, directory: &Location) -> bool {
     const POLL: Duration = Duration::from_millis(100);
-    let patience = if older { Duration::from_secs(5) } else { Duration::ZERO };
-    let metadata = directory.join("_metadata");
+    let patience = match newer(stores, directory).await {
+        true => Duration::from_secs(5),
+        false => Duration::ZERO,
+    };
+    let metadata = directory.join(METADATA);
     let begun = Instant::now();
     loop {
         if stores.size(&metadata).await == Ok(None) {
@@ -114,6 +116,14 @@ async fn being_deleted(stores: &Stores, directory: &Location, older: bool) -> bo
         }
         tokio::time::sleep(POLL).await;
     }
+}
+
+/// Whether the job has completed a checkpoint since this one.
+async fn newer(stores: &Stores, directory: &Location) -> bool {
+    let id = directory.name().strip_prefix("chk-").and_then(|id| id.parse::<u64>().ok());
+    let (Some(id), Some(job)) = (id, directory.parent()) else { return false };
+    let beside = checkpoints(stores, &job).await.unwrap_or_default();
+    beside.iter().any(|other| other.complete && other.id > id)
 }
 
 async fn check(stores: &Stores, directory: Location, deep: bool, common: &Common) -> Checked {
@@ -188,5 +198,36 @@ async fn check(stores: &Stores, directory: Location, deep: bool, common: &Common
 impl Finding {
     pub fn of(failure: Failure, path: String, owners: Vec<String>) -> Self {
         Self { exit_code: failure.code, path, what: failure.text, owners }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::CommandLine;
+
+    /// Which was the newest when the job was listed may be subsumed by now.
+    #[tokio::test]
+    async fn only_what_has_a_newer_one_is_waited_for() {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |id: u64| {
+            let directory = root.path().join(format!("chk-{id}"));
+            std::fs::create_dir_all(&directory).expect("made");
+            std::fs::write(directory.join(METADATA), b"x").expect("written");
+            Location::parse(directory.to_str().expect("UTF-8")).expect("a location")
+        };
+        let line = CommandLine::try_parse_from(["ferrostate", "verify", "x"]).expect("a command");
+        let stores = Stores::new(&line.common).expect("stores");
+        let listed = write(7);
+        let begun = Instant::now();
+        assert!(!being_deleted(&stores, &listed).await);
+        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        write(8);
+        let gone = root.path().join("chk-7").join(METADATA);
+        let deleting = tokio::task::spawn_blocking(move || std::fs::remove_file(gone));
+        assert!(being_deleted(&stores, &listed).await);
+        deleting.await.expect("done").expect("deleted");
     }
 }
