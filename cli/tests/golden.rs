@@ -19,8 +19,10 @@ fn compare(name: &str, said: &str) {
     assert_eq!(said, golden, "{name}");
 }
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 14] = [
     "ferrostate",
+    "ferrostate-rescaled",
+    "forst",
     "hashmap",
     "rocksdb-canonical",
     "rocksdb-changelog",
@@ -29,8 +31,12 @@ const KINDS: [&str; 10] = [
     "rocksdb-inline",
     "rocksdb-merging",
     "rocksdb-native",
+    "rocksdb-rescaled",
     "unaligned",
+    "unaligned-merging",
 ];
+
+const SAVEPOINTS: [&str; 2] = ["rocksdb-canonical", "rocksdb-native"];
 
 #[test]
 fn show() {
@@ -57,7 +63,7 @@ fn show_of_a_job() {
 #[test]
 fn files() {
     let fixtures = fixtures().canonicalize().expect("there");
-    for kind in ["rocksdb-incremental", "rocksdb-merging"] {
+    for kind in ["forst", "rocksdb-incremental", "rocksdb-merging", "unaligned-merging"] {
         let snapshot = latest(&fixtures, kind);
         let job = snapshot.parent().expect("a job");
         let (out, _, code) = run(tool(&fixtures).arg("files").arg(job));
@@ -69,13 +75,32 @@ fn files() {
 #[test]
 fn diff() {
     let fixtures = fixtures().canonicalize().expect("there");
-    for kind in
-        ["ferrostate", "hashmap", "rocksdb-changelog", "rocksdb-full", "rocksdb-incremental"]
-    {
-        let pair = snapshots(&fixtures.join(kind));
-        let (out, _, code) = run(tool(&fixtures).arg("diff").args(&pair));
+    for kind in KINDS.iter().filter(|kind| !SAVEPOINTS.contains(kind)) {
+        let snapshots = snapshots(&fixtures.join(kind));
+        // Two of one job; of those that were rescaled, the last of each job.
+        let pair = match &snapshots[..] {
+            [from, to] | [_, from, _, to] => [from, to],
+            _ => panic!("{kind}: {snapshots:?}"),
+        };
+        let (out, _, code) = run(tool(&fixtures).arg("diff").args(pair));
         assert_eq!(code, 0);
         compare(&format!("diff-{kind}.txt"), &out);
+    }
+}
+
+/// A job that goes on at another parallelism uploads its databases anew, and nothing says compaction.
+#[test]
+fn rescaled_is_a_reason() {
+    let fixtures = fixtures().canonicalize().expect("there");
+    for kind in ["rocksdb-rescaled", "ferrostate-rescaled"] {
+        let snapshots = snapshots(&fixtures.join(kind));
+        for to in [2, 3] {
+            let mut command = tool(&fixtures);
+            let said = common::json(command.arg("diff").arg(&snapshots[1]).arg(&snapshots[to]));
+            let why = said["why"].as_array().expect("reasons").iter();
+            let why: Vec<_> = why.map(|why| why["why"].as_str().expect("a reason")).collect();
+            assert_eq!(why, ["database-files", "rescale", "written-whole"], "{kind}");
+        }
     }
 }
 

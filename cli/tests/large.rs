@@ -1,8 +1,11 @@
-//! A checkpoint of 100,000 files: `show` within a second and 200 MiB, every file with its state.
+//! A checkpoint of 100,000 files: `show` within a second and 200 MiB, every file with its state; `verify` in
+//! a small multiple of the time that it takes to list them, and in the same memory.
 mod common;
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use common::{json, run};
@@ -62,17 +65,16 @@ fn size(file: u64) -> i64 {
     1000 + file as i64
 }
 
-fn subtask(index: i32, directory: &Path) -> Subtask {
-    let file = |name: String, size: i64| {
-        LocalFile {
-        stream: Stream::File {
-            path: format!("s3://bucket/checkpoints/a1b2c3d4e5f60718293a4b5c6d7e8f90/shared/{index:08}-6d1f-4a53-9f0e-{name}"),
-            size,
-        },
-        name,
-    }
+fn path_of(shared: &str, index: i32, number: u64) -> String {
+    format!("{shared}/{index:08}-6d1f-4a53-9f0e-{number:012}")
+}
+
+fn subtask(index: i32, directory: &Path, shared: &str) -> Subtask {
+    let file = |number| LocalFile {
+        stream: Stream::File { path: path_of(shared, index, number), size: size(number) },
+        name: format!("{number:06}.sst"),
     };
-    let shared = (0..FILES).map(|number| file(format!("{number:06}.sst"), size(number)));
+    let shared = (0..FILES).map(file);
     let here = |name: &str| {
         let path = directory.join(name);
         let size = fs::metadata(&path).expect("written").len() as i64;
@@ -92,7 +94,8 @@ fn subtask(index: i32, directory: &Path) -> Subtask {
     Subtask { index, state: Some(Box::new(state)) }
 }
 
-fn write_checkpoint(directory: &Path) {
+/// `shared`: where the table files are.
+fn write_checkpoint(directory: &Path, shared: &str) {
     fs::write(directory.join("CURRENT"), b"MANIFEST-000004\n").expect("written");
     fs::write(directory.join("MANIFEST-000004"), manifest()).expect("written");
     let operator = Operator {
@@ -102,7 +105,7 @@ fn write_checkpoint(directory: &Path) {
         parallelism: SUBTASKS,
         max_parallelism: 1000,
         coordinator: None,
-        subtasks: Some((0..SUBTASKS).map(|index| subtask(index, directory)).collect()),
+        subtasks: Some((0..SUBTASKS).map(|index| subtask(index, directory, shared)).collect()),
     };
     let metadata = Metadata {
         version: 6,
@@ -114,33 +117,59 @@ fn write_checkpoint(directory: &Path) {
     fs::write(directory.join("_metadata"), write::bytes(&metadata)).expect("written");
 }
 
-/// The most memory that any process of this test held, in KiB.
-fn most_memory() -> i64 {
+fn usage() -> libc::rusage {
     // SAFETY: the call fills the structure, which is plain numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
     assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) }, 0);
-    usage.ru_maxrss
+    usage
+}
+
+/// The most memory that any process of this test held, in KiB.
+fn most_memory() -> i64 {
+    usage().ru_maxrss
+}
+
+/// Seconds of processors that the processes of this test took.
+fn processor_time() -> f64 {
+    let usage = usage();
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// One at a time: they measure time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tool's seconds, the best of three; where the machine is at other work, those of processors.
+fn best(mut work: impl FnMut()) -> f64 {
+    let seconds = (0..3).map(|_| {
+        let (begun, before) = (Instant::now(), processor_time());
+        work();
+        begun.elapsed().as_secs_f64().min(processor_time() - before)
+    });
+    seconds.fold(f64::INFINITY, f64::min)
+}
+
+fn command(name: &str, path: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ferrostate"));
+    command.arg(name).arg(path);
+    command
 }
 
 #[test]
 fn show_of_100_000_files() {
+    let _alone = alone();
     let root = tempfile::tempdir().expect("a directory");
-    write_checkpoint(root.path());
-    let tool = || {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ferrostate"));
-        command.arg("show").arg(root.path());
-        command
-    };
-    // The best of three: the machine may be at other work.
-    let seconds = (0..3).map(|_| {
-        let begun = Instant::now();
+    write_checkpoint(root.path(), "s3://bucket/checkpoints/a1b2c3d4e5f60718293a4b5c6d7e8f90/shared");
+    let tool = || command("show", root.path());
+    let seconds = best(|| {
         let (_, error, code) = run(&mut tool());
         assert_eq!(code, 0, "{error}");
-        begun.elapsed().as_secs_f64()
     });
-    let seconds = seconds.fold(f64::INFINITY, f64::min);
-    println!("{seconds:.3} s, {} KiB", most_memory());
+    println!("show: {seconds:.3} s, {} KiB", most_memory());
     assert!(seconds < 1.0, "{seconds} s");
     assert!(most_memory() < 200 << 10, "{} KiB", most_memory());
 
@@ -154,4 +183,57 @@ fn show_of_100_000_files() {
         assert_eq!(of(name)["full"], sum * i64::from(SUBTASKS), "{name}");
         assert_eq!((&of(name)["files"], &of(name)["subtasks"]), (&25_000.into(), &SUBTASKS.into()));
     }
+}
+
+/// Files of the right sizes, without any data.
+fn write_files(shared: &Path) {
+    fs::create_dir_all(shared).expect("made");
+    let prefix = shared.to_str().expect("UTF-8");
+    for index in 0..SUBTASKS {
+        for number in 0..FILES {
+            let file = File::create(path_of(prefix, index, number)).expect("made");
+            file.set_len(size(number) as u64).expect("set");
+        }
+    }
+}
+
+/// Names and sizes of all files, one after the other.
+fn list(directory: &Path) {
+    let entries = fs::read_dir(directory).expect("listed");
+    let sizes = entries.map(|entry| entry.expect("an entry").metadata().expect("there").len());
+    assert!(sizes.sum::<u64>() > 0);
+}
+
+#[test]
+fn verify_of_100_000_files() {
+    let _alone = alone();
+    let root = tempfile::tempdir().expect("a directory");
+    let (checkpoint, shared) = (root.path().join("chk-7"), root.path().join("shared"));
+    fs::create_dir(&checkpoint).expect("made");
+    let prefix = shared.to_str().expect("UTF-8").to_owned();
+    write_checkpoint(&checkpoint, &format!("file:{prefix}"));
+    write_files(&shared);
+    let listing = (0..3).map(|_| {
+        let begun = Instant::now();
+        list(&shared);
+        begun.elapsed().as_secs_f64()
+    });
+    let listing = listing.fold(f64::INFINITY, f64::min);
+    let seconds = best(|| {
+        let (out, error, code) = run(&mut command("verify", &checkpoint));
+        assert_eq!(code, 0, "{error}{}", &out[..out.len().min(1000)]);
+    });
+    println!("verify: {seconds:.3} s, listing {listing:.3} s, {} KiB", most_memory());
+    assert!(seconds < 1.0 + 5.0 * listing, "{seconds} s where listing takes {listing} s");
+    assert!(most_memory() < 200 << 10, "{} KiB", most_memory());
+
+    let gone = PathBuf::from(path_of(&prefix, 3, 14));
+    fs::remove_file(&gone).expect("removed");
+    let short = PathBuf::from(path_of(&prefix, 15, 92));
+    File::options().write(true).open(&short).expect("opened").set_len(6).expect("cut");
+    let report = json(&mut command("verify", &checkpoint));
+    assert_eq!(report["exit_code"], 3);
+    let findings = report["snapshots"][0]["findings"].as_array().expect("findings");
+    let paths: Vec<_> = findings.iter().map(|finding| finding["path"].as_str()).collect();
+    assert_eq!(paths, [gone.to_str(), short.to_str()]);
 }

@@ -13,7 +13,7 @@ pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures/flink-2.3.0")
 }
 
-/// Directories of all snapshots below, sorted.
+/// Directories of all snapshots below, in the order of their checkpoints.
 pub fn snapshots(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![root.to_owned()];
@@ -27,8 +27,13 @@ pub fn snapshots(root: &Path) -> Vec<PathBuf> {
             }
         }
     }
-    found.sort();
+    found.sort_by_key(|path| (checkpoint(path), path.clone()));
     found
+}
+
+/// Of a chk-*; savepoints have no number.
+fn checkpoint(path: &Path) -> Option<u64> {
+    path.file_name()?.to_str()?.strip_prefix("chk-")?.parse().ok()
 }
 
 /// The newest checkpoint, or the savepoint, of a fixture.

@@ -125,7 +125,7 @@ public final class ChildJvm implements AutoCloseable {
      * SIGKILL: no shutdown hook runs, nothing is flushed. Through the handle, which leaves the lines
      * that the process still said to be read.
      */
-    void kill() {
+    public void kill() {
         process.toHandle().destroyForcibly();
     }
 

@@ -47,10 +47,14 @@ final class FixtureJob {
 
     /** With {@code slow}, records pile up before the keyed operator. */
     static JobGraph graph(Configuration configuration, boolean slow) {
+        return graph(configuration, slow, 2);
+    }
+
+    static JobGraph graph(Configuration configuration, boolean slow, int parallelism) {
         worked.set(0);
         StreamExecutionEnvironment env =
                 StreamExecutionEnvironment.getExecutionEnvironment(configuration);
-        env.setParallelism(2);
+        env.setParallelism(parallelism);
         env.setMaxParallelism(16);
         env.fromSource(slow ? numbers() : paced(), WatermarkStrategy.noWatermarks(), "numbers")
                 .uid("numbers")

@@ -19,30 +19,36 @@ import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.configuration.StateChangelogOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.CheckpointType;
+import org.apache.flink.core.execution.RecoveryClaimMode;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 
 /**
  * A program: writes the checkpoints and savepoints that the tests of the command-line tool read, with
- * Flink's own backends and ours. {@code gradle :java:toolFixtures -Pinto=<directory>}; the paths in them
- * are those of that directory.
+ * Flink's own backends and ours. {@code gradle :java:toolFixtures -Pinto=<directory>} (and {@code
+ * -Pfixtures=<name>,<name>} for some); the paths in them are those of that directory.
  */
 public final class FixtureWriter {
 
     private static final int CHECKPOINTS = 3;
+    private static final int RESCALED = 3;
 
     private final Path directory;
+    private final List<String> only;
 
-    private FixtureWriter(Path directory) {
+    private FixtureWriter(Path directory, List<String> only) {
         this.directory = directory;
+        this.only = only;
     }
 
-    /** Argument: the directory, where nothing is kept that was there. */
+    /** Arguments: the directory, and the fixtures to write anew there; none for all. */
     public static void main(String[] arguments) throws Exception {
         Path directory = Path.of(arguments[0]).toAbsolutePath();
-        FixtureWriter writer = new FixtureWriter(directory);
+        List<String> only = List.of(arguments).subList(1, arguments.length);
+        FixtureWriter writer = new FixtureWriter(directory, only);
         writer.writeAll();
         Files.writeString(directory.resolve("flink-sizes.json"), FlinkSizes.of(directory));
     }
@@ -72,7 +78,15 @@ public final class FixtureWriter {
         unaligned.set(CheckpointingOptions.ENABLE_UNALIGNED, true);
         unaligned.set(CheckpointingOptions.ALIGNED_CHECKPOINT_TIMEOUT, Duration.ZERO);
         write("unaligned", unaligned, null);
+        Configuration both = incremental("rocksdb");
+        both.set(CheckpointingOptions.FILE_MERGING_ENABLED, true);
+        both.set(CheckpointingOptions.ENABLE_UNALIGNED, true);
+        both.set(CheckpointingOptions.ALIGNED_CHECKPOINT_TIMEOUT, Duration.ZERO);
+        write("unaligned-merging", both, null);
+        write("forst", incremental("forst"), null);
+        write("rocksdb-rescaled", incremental("rocksdb"), null);
         write("ferrostate", incremental("io.ferrostate.FerrostateStateBackendFactory"), null);
+        write("ferrostate-rescaled", incremental("io.ferrostate.FerrostateStateBackendFactory"), null);
     }
 
     private static Configuration configuration(String backend) {
@@ -96,9 +110,15 @@ public final class FixtureWriter {
         return configuration;
     }
 
-    /** Three checkpoints, of which two are retained, or a savepoint after a checkpoint. */
+    /**
+     * Three checkpoints, of which two are retained, or a savepoint after a checkpoint; those called
+     * rescaled go on at a higher parallelism.
+     */
     private void write(String name, Configuration configuration, SavepointFormatType savepoint)
             throws Exception {
+        if (!only.isEmpty() && !only.contains(name)) {
+            return;
+        }
         Path home = directory.resolve(name);
         delete(home);
         Files.createDirectories(home);
@@ -108,33 +128,56 @@ public final class FixtureWriter {
                 new MiniClusterConfiguration.Builder()
                         .setConfiguration(configuration)
                         .setNumTaskManagers(1)
-                        .setNumSlotsPerTaskManager(2)
+                        .setNumSlotsPerTaskManager(RESCALED)
                         .withRandomPorts()
                         .build();
-        boolean slow = name.equals("unaligned");
+        boolean slow = name.startsWith("unaligned");
+        boolean rescaled = name.endsWith("rescaled");
+        int checkpoints = savepoint != null || rescaled ? 1 : CHECKPOINTS;
         try (MiniCluster flink = new MiniCluster(cluster)) {
             flink.start();
-            JobGraph graph = FixtureJob.graph(configuration, slow);
-            JobID job = flink.submitJob(graph).get().getJobID();
-            int checkpoints = savepoint == null ? CHECKPOINTS : 1;
-            for (int checkpoint = 1; checkpoint <= checkpoints; checkpoint++) {
-                await(slow ? 300L * checkpoint : (long) FixtureJob.PER_CHECKPOINT * checkpoint);
-                flink.triggerCheckpoint(job, CheckpointType.DEFAULT).get();
-            }
+            JobID job = flink.submitJob(FixtureJob.graph(configuration, slow)).get().getJobID();
+            long last = checkpoints(flink, job, checkpoints, slow);
             if (savepoint != null) {
                 await(2L * FixtureJob.PER_CHECKPOINT);
                 String target = home.resolve("savepoints").toUri().toString();
                 flink.triggerSavepoint(job, target, false, savepoint).get();
             }
-            flink.cancelJob(job).get();
-            while (flink.getJobStatus(job).get() != JobStatus.CANCELED) {
-                Thread.sleep(20);
+            cancel(flink, job);
+            if (rescaled) {
+                JobGraph graph = FixtureJob.graph(configuration, slow, RESCALED);
+                // What it is restored from stays as it is.
+                Path from = home.resolve("checkpoints/" + job.toHexString() + "/chk-" + last);
+                graph.setSavepointRestoreSettings(
+                        SavepointRestoreSettings.forPath(
+                                from.toUri().toString(), false, RecoveryClaimMode.NO_CLAIM));
+                job = flink.submitJob(graph).get().getJobID();
+                checkpoints(flink, job, 1, slow);
+                cancel(flink, job);
             }
         }
         if (savepoint != null) {
             delete(home.resolve("checkpoints"));
         }
         System.out.println(name + ": " + size(home) + " bytes");
+    }
+
+    /** Returns the number of the last one. */
+    private static long checkpoints(MiniCluster flink, JobID job, int checkpoints, boolean slow)
+            throws Exception {
+        long last = 0;
+        for (int checkpoint = 1; checkpoint <= checkpoints; checkpoint++) {
+            await(slow ? 300L * checkpoint : (long) FixtureJob.PER_CHECKPOINT * checkpoint);
+            last = flink.triggerCheckpoint(job, CheckpointType.DEFAULT).get();
+        }
+        return last;
+    }
+
+    private static void cancel(MiniCluster flink, JobID job) throws Exception {
+        flink.cancelJob(job).get();
+        while (flink.getJobStatus(job).get() != JobStatus.CANCELED) {
+            Thread.sleep(20);
+        }
     }
 
     private static void await(long records) throws InterruptedException {

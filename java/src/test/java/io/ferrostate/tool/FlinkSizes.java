@@ -29,13 +29,16 @@ public final class FlinkSizes {
         Files.writeString(Path.of(arguments[1]), of(directory));
     }
 
-    static String of(Path directory) throws IOException {
-        List<Path> found;
+    /** Every {@code _metadata} below. */
+    static List<Path> below(Path directory) throws IOException {
         try (Stream<Path> paths = Files.walk(directory)) {
-            found = paths.filter(path -> path.endsWith("_metadata")).sorted().collect(Collectors.toList());
+            return paths.filter(path -> path.endsWith("_metadata")).sorted().collect(Collectors.toList());
         }
+    }
+
+    static String of(Path directory) throws IOException {
         Map<String, String> all = new TreeMap<>();
-        for (Path metadata : found) {
+        for (Path metadata : below(directory)) {
             all.put(directory.relativize(metadata).toString(), checkpoint(metadata));
         }
         return all.entrySet().stream()
@@ -43,13 +46,16 @@ public final class FlinkSizes {
                 .collect(Collectors.joining(",\n", "{\n", "\n}\n"));
     }
 
-    private static String checkpoint(Path path) throws IOException {
-        CheckpointMetadata metadata;
+    /** A {@code _metadata}, read by Flink. */
+    static CheckpointMetadata load(Path path) throws IOException {
         try (DataInputStream input = new DataInputStream(Files.newInputStream(path))) {
-            metadata =
-                    Checkpoints.loadCheckpointMetadata(
-                            input, FlinkSizes.class.getClassLoader(), path.getParent().toUri().toString());
+            return Checkpoints.loadCheckpointMetadata(
+                    input, FlinkSizes.class.getClassLoader(), path.getParent().toUri().toString());
         }
+    }
+
+    private static String checkpoint(Path path) throws IOException {
+        CheckpointMetadata metadata = load(path);
         return "{\"id\": "
                 + metadata.getCheckpointId()
                 + ", \"operators\": ["
