@@ -163,7 +163,10 @@ fn command(name: &str, path: &Path) -> Command {
 fn show_of_100_000_files() {
     let _alone = alone();
     let root = tempfile::tempdir().expect("a directory");
-    write_checkpoint(root.path(), "s3://bucket/checkpoints/a1b2c3d4e5f60718293a4b5c6d7e8f90/shared");
+    write_checkpoint(
+        root.path(),
+        "s3://bucket/checkpoints/a1b2c3d4e5f60718293a4b5c6d7e8f90/shared",
+    );
     let tool = || command("show", root.path());
     let seconds = best(|| {
         let (_, error, code) = run(&mut tool());
