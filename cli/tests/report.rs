@@ -28,7 +28,7 @@ fn the_page_loads_nothing_and_runs_nothing() {
         let links =
             page.match_indices("href=\"").filter(|(at, _)| !page[at + 6..].starts_with('#'));
         assert_eq!(links.count(), 0, "{kind}");
-        for opened in ["section", "svg", "table", "details", "figure", "g", "ul", "dl", "div"] {
+        for opened in ["section", "svg", "table", "details", "figure", "span", "ul", "dl", "div"] {
             let begins = page.matches(&format!("<{opened}>")).count()
                 + page.matches(&format!("<{opened} ")).count();
             assert_eq!(begins, page.matches(&format!("</{opened}>")).count(), "{kind}: {opened}");
@@ -36,6 +36,8 @@ fn the_page_loads_nothing_and_runs_nothing() {
         // A figure's parts can be reached and say what they are.
         let reached = page.matches("tabindex=0 role=img aria-label=\"").count();
         assert!(reached > 3 && reached == page.matches("<title>").count() - 1, "{kind}: {reached}");
+        let tiles = page.matches("<input type=radio name=\"Bytes by ").count();
+        assert!(tiles > 3 && tiles == page.matches("<input").count(), "{kind}: {tiles}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! A treemap as SVG: areas are bytes, groups have colours. Laid out in rows as square as they can be
-//! (Bruls, Huizing and van Wijk: Squarified Treemaps).
+//! (Bruls, Huizing and van Wijk: Squarified Treemaps). Over each tile lies a radio button: one stop of the
+//! tab key for the whole map, arrows from tile to tile, and what is chosen is said below; without a script.
 use std::fmt::Write;
 
 use super::words::{escape, shortened};
@@ -35,58 +36,89 @@ pub fn of(title: &str, groups: &[Group]) -> String {
     groups.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let whole = Rectangle { x: 0.0, y: 0.0, width: WIDTH, height: HEIGHT };
     let areas: Vec<f64> = groups.iter().map(|(_, bytes)| *bytes as f64).collect();
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=group aria-label=\"{}\">",
-        escape(title)
-    );
+    let title = escape(title);
+    let mut map = Map { name: &title, svg: String::new(), buttons: String::new() };
     for (at, ((group, bytes), place)) in groups.iter().zip(squarified(&areas, whole)).enumerate() {
-        draw(&mut svg, group, *bytes, place, at % 9);
+        map.group(group, *bytes, place, at % 9);
     }
-    svg += "</svg>";
-    format!("<figure><figcaption>{}</figcaption>{svg}</figure>", escape(title))
+    format!(
+        "<figure><figcaption>{title}</figcaption><div class=map role=radiogroup aria-label=\"{title}\">\
+         <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" aria-hidden=true>{}</svg>{}</div></figure>",
+        map.svg, map.buttons,
+    )
 }
 
-fn draw(svg: &mut String, group: &Group, bytes: i64, place: Rectangle, colour: usize) {
-    let named = place.height > TITLE * 2.0 && place.width > 60.0;
-    let inner = match named {
-        true => Rectangle { y: place.y + TITLE, height: place.height - TITLE, ..place },
-        false => place,
-    };
-    if named {
-        let fits = ((place.width - 8.0) / 7.2) as usize;
-        let name = shortened(&format!("{} {}", group.name, size(bytes)), fits);
-        let (x, y) = (place.x + 4.0, place.y + 13.0);
-        let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" class=label>{}</text>", escape(&name));
-    }
-    let mut parts: Vec<_> = group.parts.iter().filter(|(_, bytes)| *bytes > 0).collect();
-    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    let areas: Vec<f64> = parts.iter().map(|(_, bytes)| *bytes as f64).collect();
-    for ((name, bytes), place) in parts.into_iter().zip(squarified(&areas, inner)) {
-        if place.width < SMALLEST || place.height < SMALLEST {
-            continue;
-        }
-        let said = escape(&format!("{}, {name}: {}", group.name, size(*bytes)));
+struct Map<'t> {
+    /// Of the buttons, that they belong together.
+    name: &'t str,
+    svg: String,
+    buttons: String,
+}
+
+impl Map<'_> {
+    fn button(&mut self, said: &str, place: Rectangle) {
+        // The largest is chosen first.
+        let checked = if self.buttons.is_empty() { " checked" } else { "" };
+        let (left, top) = (place.x / WIDTH * 100.0, place.y / HEIGHT * 100.0);
+        let (width, height) = (place.width / WIDTH * 100.0, place.height / HEIGHT * 100.0);
         let _ = write!(
-            svg,
-            "<g tabindex=0 role=img aria-label=\"{said}\"><title>{said}</title>\
-             <rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"tile t{colour}\"/>",
-            place.x,
-            place.y,
-            place.width - 1.0,
-            place.height - 1.0,
+            self.buttons,
+            "<input type=radio name=\"{}\" aria-label=\"{said}\" title=\"{said}\"{checked} \
+             style=\"left:{left:.3}%;top:{top:.3}%;width:{width:.3}%;height:{height:.3}%\">\
+             <span aria-hidden=true>{said}</span>",
+            self.name,
         );
-        let fits = ((place.width - 8.0) / 6.4) as usize;
-        if fits >= 4 && place.height > 16.0 {
-            let (x, y) = (place.x + 4.0, place.y + 14.0);
-            let name = escape(&shortened(name, fits));
-            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" class=tile>{name}</text>");
+    }
+
+    fn group(&mut self, group: &Group, bytes: i64, place: Rectangle, colour: usize) {
+        let named = place.height > TITLE * 2.0 && place.width > 60.0;
+        let inner = match named {
+            true => Rectangle { y: place.y + TITLE, height: place.height - TITLE, ..place },
+            false => place,
+        };
+        if named {
+            let fits = ((place.width - 8.0) / 7.2) as usize;
+            let name = shortened(&format!("{} {}", group.name, size(bytes)), fits);
+            let (x, y) = (place.x + 4.0, place.y + 13.0);
+            let _ = write!(
+                self.svg,
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" class=label>{}</text>",
+                escape(&name)
+            );
         }
-        if fits >= 9 && place.height > 32.0 {
-            let (x, y) = (place.x + 4.0, place.y + 28.0);
-            let _ =
-                write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" class=tile>{}</text>", size(*bytes));
+        let mut parts: Vec<_> = group.parts.iter().filter(|(_, bytes)| *bytes > 0).collect();
+        parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        let areas: Vec<f64> = parts.iter().map(|(_, bytes)| *bytes as f64).collect();
+        for ((name, bytes), place) in parts.into_iter().zip(squarified(&areas, inner)) {
+            if place.width < SMALLEST || place.height < SMALLEST {
+                continue;
+            }
+            let said = escape(&format!("{}, {name}: {}", group.name, size(*bytes)));
+            let _ = write!(
+                self.svg,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"tile t{colour}\"/>",
+                place.x,
+                place.y,
+                place.width - 1.0,
+                place.height - 1.0,
+            );
+            let fits = ((place.width - 8.0) / 6.4) as usize;
+            if fits >= 4 && place.height > 16.0 {
+                let (x, y) = (place.x + 4.0, place.y + 14.0);
+                let name = escape(&shortened(name, fits));
+                let _ =
+                    write!(self.svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" class=tile>{name}</text>");
+            }
+            if fits >= 9 && place.height > 32.0 {
+                let (x, y) = (place.x + 4.0, place.y + 28.0);
+                let _ = write!(
+                    self.svg,
+                    "<text x=\"{x:.1}\" y=\"{y:.1}\" class=tile>{}</text>",
+                    size(*bytes)
+                );
+            }
+            self.button(&said, place);
         }
-        *svg += "</g>";
     }
 }
 
