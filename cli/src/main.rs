@@ -20,6 +20,7 @@ mod usage;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
 async fn run(line: &CommandLine) -> Result<(String, u8)> {
     let common = &line.common;
     let stores = Stores::new(common)?;
+    let _shown = progress::show(common.quiet, Arc::clone(&stores.requests));
     let text = match &line.command {
         Command::Show(args) => commands::show::run(&stores, args, common).await?,
         Command::Files(args) => commands::files::run(&stores, args, common).await?,

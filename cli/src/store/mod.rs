@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 
 use crate::args::Common;
 use crate::failure::{Failure, Result, MISSING};
+use crate::progress::Requests;
 
 /// An object in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub struct Stores {
     maps: Arc<[(Location, Location)]>,
     open: Arc<Mutex<HashMap<String, Arc<open::Opened>>>>,
     permits: Arc<Semaphore>,
+    pub requests: Arc<Requests>,
     pub concurrency: usize,
 }
 
@@ -49,6 +51,7 @@ impl Stores {
             maps: common.maps.iter().map(map).collect::<Result<_>>()?,
             open: Arc::default(),
             permits: Arc::new(Semaphore::new(usize::from(common.concurrency))),
+            requests: Arc::default(),
             concurrency: usize::from(common.concurrency),
         })
     }
@@ -82,6 +85,7 @@ impl Stores {
             None => local::read_range(location, offset, length).await?,
             Some(store) => object::read_range(&*store, location, offset, length).await?,
         };
+        self.requests.read(bytes.len());
         if bytes.len() as u64 == length {
             return Ok(bytes);
         }
@@ -181,8 +185,9 @@ impl Stores {
         Ok(opened.s3.clone())
     }
 
-    /// None: local files.
+    /// Of the store of a request that is made now. None: local files.
     fn opened(&self, location: &Location) -> Result<Option<Arc<open::Opened>>> {
+        self.requests.begin();
         if location.is_local() {
             return Ok(None);
         }

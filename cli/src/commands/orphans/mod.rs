@@ -91,7 +91,7 @@ pub async fn run(stores: &Stores, args: &Orphans, common: &Common) -> Result<(St
         delete::whole(stores, &job, args, common).await?;
     }
     if !args.yes {
-        delete::confirm(&report)?;
+        progress::asking(|| delete::confirm(&report))?;
     }
     // A checkpoint may have been restored meanwhile: only what is still an orphan goes.
     let again = look(stores, &job, args, common).await?;
