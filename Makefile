@@ -8,7 +8,7 @@ help:
 	@echo 'make demo         the flights job: checkpoint, crash, restore, compare (a few minutes, first time included)'
 	@echo 'make jar          the jar for Flink'\''s lib/, library linked statically (25 minutes the first time on a machine)'
 	@echo 'make tool         the command-line tool: one static binary, completions, manual page'
-	@echo 'make test         all tests, on the jar that ships'
+	@echo 'make test         all tests, on the jar that ships (LONG=1: with ten minutes of fuzzing)'
 	@echo 'make lint         formatting and lints of Rust and Java'
 	@echo 'make baseline     Flink'\''s own tests on Ferrostate and on Flink'\''s RocksDB backend, counts side by side'
 	@echo 'make flink-tests  Flink'\''s own test classes, whole and unchanged, with Ferrostate in the place of its backends'

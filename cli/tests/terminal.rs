@@ -24,8 +24,9 @@ struct Terminal {
 impl Terminal {
     fn start(arguments: &[&str]) -> Self {
         let quoted = |text: &&str| format!("'{}'", text.replace('\'', "'\\''"));
-        let command: Vec<_> =
-            [env!("CARGO_BIN_EXE_ferrostate")].iter().chain(arguments).map(quoted).collect();
+        // Where the tests run in the background the interrupt key is ignored.
+        let tool = ["env", "--default-signal=INT", env!("CARGO_BIN_EXE_ferrostate")];
+        let command: Vec<_> = tool.iter().chain(arguments).map(quoted).collect();
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", &command.join(" "), "/dev/null"])
             .stdin(Stdio::piped())

@@ -47,6 +47,21 @@ fn damaged(kind: &str) -> (tempfile::TempDir, PathBuf, Vec<PathBuf>) {
     (root, snapshot, tables)
 }
 
+/// A directory with many more files than are looked for is not listed to its end.
+#[test]
+fn files_among_many_others_are_found() {
+    let (root, snapshot, tables) = damaged("rocksdb-incremental");
+    let shared = tables[0].parent().expect("a directory");
+    for other in 0..3000 {
+        fs::write(shared.join(format!("{other}")), b"").expect("written");
+    }
+    let (code, said) = verify(root.path(), &snapshot, false);
+    assert_eq!(code, 0, "{said}");
+    fs::remove_file(&tables[0]).expect("deleted");
+    let (code, said) = verify(root.path(), &snapshot, false);
+    assert!(code == 3 && said.matches("missing").count() == 1, "{code}: {said}");
+}
+
 #[test]
 fn a_missing_or_short_file_is_3() {
     let (root, snapshot, tables) = damaged("rocksdb-incremental");

@@ -55,7 +55,8 @@ pub async fn directories(directory: &Location) -> Result<Vec<String>> {
     .await
 }
 
-pub async fn list(directory: &Location) -> Result<Vec<Entry>> {
+/// No more than `most`.
+pub async fn list(directory: &Location, most: usize) -> Result<Vec<Entry>> {
     let above = directory.clone();
     blocking(directory, move |path| {
         let mut found = Vec::new();
@@ -71,6 +72,9 @@ pub async fn list(directory: &Location) -> Result<Vec<Entry>> {
                 } else if metadata.is_file() {
                     let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
                     found.push(Entry { location, size: metadata.len(), modified });
+                }
+                if found.len() >= most {
+                    return Ok(found);
                 }
             }
         }

@@ -122,10 +122,15 @@ impl Stores {
 
     /// All objects below, in directories of any depth. Nothing, where there is no such directory.
     pub async fn list(&self, directory: &Location) -> Result<Vec<Entry>> {
+        self.list_most(directory, usize::MAX).await
+    }
+
+    /// As many of them as `most`, whichever.
+    pub async fn list_most(&self, directory: &Location, most: usize) -> Result<Vec<Entry>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
         match self.object(directory).await? {
-            None => local::list(directory).await,
-            Some(store) => object::list(&*store, directory).await,
+            None => local::list(directory, most).await,
+            Some(store) => object::list(&*store, directory, most).await,
         }
     }
 

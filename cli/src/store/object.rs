@@ -2,7 +2,7 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt};
 
@@ -83,14 +83,19 @@ pub async fn directories(store: &dyn ObjectStore, directory: &Location) -> Resul
     Ok(names.map(str::to_owned).collect())
 }
 
-pub async fn list(store: &dyn ObjectStore, directory: &Location) -> Result<Vec<Entry>> {
+/// No more than `most`.
+pub async fn list(
+    store: &dyn ObjectStore,
+    directory: &Location,
+    most: usize,
+) -> Result<Vec<Entry>> {
     let root = Location::parse(directory.root())?;
     let entry = |object: object_store::ObjectMeta| Entry {
         location: root.join(object.location.as_ref()),
         size: object.size,
         modified: SystemTime::from(object.last_modified),
     };
-    let listed = store.list(Some(&key(directory)?)).map_ok(entry).try_collect().await;
+    let listed = store.list(Some(&key(directory)?)).take(most).map_ok(entry).try_collect().await;
     listed.map_err(|cause| failed(directory, &cause))
 }
 

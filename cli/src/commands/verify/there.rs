@@ -8,6 +8,10 @@ use crate::store::{Location, Stores};
 
 /// From so many files of one directory on, it is listed rather than asked for each.
 const WORTH_A_LISTING: usize = 16;
+/// A page of a listing has a thousand, and pages come one after the other: a directory with many more files
+/// than are wanted is not listed to its end.
+const PAGE: usize = 1000;
+const TOO_MANY: usize = 8;
 
 pub type Sizes = HashMap<Location, Result<Option<u64>>>;
 
@@ -32,17 +36,20 @@ pub async fn sizes(stores: &Stores, wanted: &[&Location], bar: &indicatif::Progr
 type Found = Vec<(Location, Result<Option<u64>>)>;
 
 async fn from_listing(stores: &Stores, directory: &Location, wanted: &[&Location]) -> Found {
-    match stores.list(directory).await {
-        Ok(entries) => {
-            let sizes: HashMap<_, _> =
-                entries.into_iter().map(|entry| (entry.location, entry.size)).collect();
-            let found =
-                |location: &&Location| ((*location).clone(), Ok(sizes.get(*location).copied()));
-            wanted.iter().map(found).collect()
-        }
-        // It may be allowed to read files, but not to list them.
-        Err(_) => one_by_one(stores, wanted).await,
-    }
+    let most = PAGE.max(wanted.len().saturating_mul(TOO_MANY));
+    // It may be allowed to read files, but not to list them.
+    let Ok(entries) = stores.list_most(directory, most).await else {
+        return one_by_one(stores, wanted).await;
+    };
+    let all = entries.len() < most;
+    let sizes: HashMap<_, _> =
+        entries.into_iter().map(|entry| (entry.location, entry.size)).collect();
+    let (listed, left): (Vec<_>, Vec<_>) =
+        wanted.iter().copied().partition(|location| all || sizes.contains_key(*location));
+    let known = |location: &Location| (location.clone(), Ok(sizes.get(location).copied()));
+    let mut found: Found = listed.into_iter().map(known).collect();
+    found.extend(one_by_one(stores, &left).await);
+    found
 }
 
 async fn one_by_one(stores: &Stores, wanted: &[&Location]) -> Found {

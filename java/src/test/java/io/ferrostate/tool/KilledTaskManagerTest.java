@@ -28,7 +28,6 @@ import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.RecoveryClaimMode;
-import org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.junit.jupiter.api.Test;
@@ -50,10 +49,8 @@ class KilledTaskManagerTest {
     @Test
     void itsLeftoversAreFoundAndNothingElse() throws Exception {
         configuration = configuration();
-        StandaloneSessionClusterEntrypoint master =
-                new StandaloneSessionClusterEntrypoint(configuration);
-        master.startCluster();
-        ChildJvm worker = taskManager();
+        ChildJvm master = start(FlinkProcess.JOB_MANAGER);
+        ChildJvm worker = start(FlinkProcess.TASK_MANAGER);
         try (RestClusterClient<StandaloneClusterId> flink =
                 new RestClusterClient<>(configuration, StandaloneClusterId.getInstance())) {
             JobID job = flink.submitJob(FixtureJob.graph(configuration, false)).get();
@@ -63,12 +60,10 @@ class KilledTaskManagerTest {
             while (left.isEmpty()) {
                 awaitNewer(home, newest(home));
                 awaitUpload(home);
-                worker.kill();
-                worker.exitCode();
+                end(worker);
                 Set<String> atDeath = JobDirectory.files(home);
                 long before = newest(home);
-                worker.close();
-                worker = taskManager();
+                worker = start(FlinkProcess.TASK_MANAGER);
                 // Two, so that whatever was superseded is deleted.
                 awaitNewer(home, awaitNewer(home, before));
                 left = leftOf(atDeath, home);
@@ -98,8 +93,8 @@ class KilledTaskManagerTest {
                 restore(flink, checkpoint);
             }
         } finally {
-            worker.close();
-            master.closeAsync().get();
+            end(worker);
+            end(master);
         }
     }
 
@@ -122,6 +117,9 @@ class KilledTaskManagerTest {
         int rest = freePort();
         configuration.set(RestOptions.PORT, rest);
         configuration.set(RestOptions.BIND_PORT, Integer.toString(rest));
+        // Until the job manager is there.
+        configuration.set(RestOptions.RETRY_DELAY, Duration.ofMillis(100));
+        configuration.set(RestOptions.RETRY_MAX_ATTEMPTS, 1200);
         configuration.set(BlobServerOptions.PORT, "0");
         configuration.set(TaskManagerOptions.NUM_TASK_SLOTS, 2);
         return configuration;
@@ -133,17 +131,23 @@ class KilledTaskManagerTest {
         }
     }
 
-    private ChildJvm taskManager() throws IOException {
-        Path temporary = Files.createTempDirectory(directory, "task-manager");
-        String[] options =
+    private ChildJvm start(String which) throws IOException {
+        Path temporary = Files.createTempDirectory(directory, which);
+        Stream<String> options =
                 configuration.toMap().entrySet().stream()
-                        .map(option -> option.getKey() + "=" + option.getValue())
-                        .toArray(String[]::new);
+                        .map(option -> option.getKey() + "=" + option.getValue());
         return ChildJvm.startWith(
-                List.of("-Xmx256m", "-Djava.io.tmpdir=" + temporary),
-                TaskManagerProcess.class,
+                List.of("-Xmx256m"),
+                FlinkProcess.class,
                 temporary,
-                options);
+                Stream.concat(Stream.of(which), options).toArray(String[]::new));
+    }
+
+    /** SIGKILL; returns when the process is no more. */
+    private static void end(ChildJvm process) throws Exception {
+        process.kill();
+        process.exitCode();
+        process.close();
     }
 
     private Path home(JobID job) {
