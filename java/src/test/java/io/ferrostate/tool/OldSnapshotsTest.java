@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * command-line tool finds it whole, and what it shows of its sizes is what Flink's handles say, to the
  * byte. With {@code -PwriteGolden} Gradle has it write the golden outputs anew.
  */
-@Timeout(180)
+@Timeout(300)
 class OldSnapshotsTest {
 
     private static final Path UNPACKED = Path.of(System.getProperty("ferrostate.flink.tests"));
