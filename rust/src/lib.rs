@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! record  -> state  -> buffer -> db            reads and writes of one column family a state
+//! timer   -> state  -> timers -> db            a queue over key groups, its earliest timers in memory
 //! barrier -> checkpoint: plan | upload -> store   reuse confirmed files, bring the rest
 //! restore -> store: download -> db                open, or copy a key-group range
 //! ```
@@ -24,5 +25,6 @@ pub mod restore;
 pub mod runtime;
 pub mod state;
 pub mod store;
+pub mod timers;
 
 pub use error::{Error, Kind, Result};

@@ -26,6 +26,8 @@ pub struct Memory {
 #[derive(Default)]
 struct Buffers {
     count: usize,
+    /// Of timers (`timers`).
+    queues: usize,
     bytes: usize,
 }
 
@@ -116,7 +118,7 @@ impl Memory {
         self.buffers().count -= 1;
     }
 
-    /// Bytes that all buffers together may take.
+    /// Bytes that all buffers, or all queues, together may take.
     #[must_use]
     pub fn whole_buffer_share(&self, ratio: f64) -> usize {
         (self.capacity as f64 * ratio) as usize
@@ -128,7 +130,23 @@ impl Memory {
         self.whole_buffer_share(ratio) / self.buffers().count.max(1)
     }
 
-    /// A buffer takes `now` bytes instead of `before`; the cache gets along with the rest.
+    /// A queue of timers more shares this memory.
+    pub fn join_queues(&self) {
+        self.buffers().queues += 1;
+    }
+
+    /// One less, which has given back what it took.
+    pub fn leave_queues(&self) {
+        self.buffers().queues -= 1;
+    }
+
+    /// Bytes that each of the queues may take now.
+    #[must_use]
+    pub fn queue_share(&self, ratio: f64) -> usize {
+        self.whole_buffer_share(ratio) / self.buffers().queues.max(1)
+    }
+
+    /// A buffer or queue takes `now` bytes instead of `before`; the cache gets along with the rest.
     pub fn charge_buffer(&self, before: usize, now: usize) {
         let mut buffers = self.buffers();
         buffers.bytes = buffers.bytes + now - before;
@@ -166,6 +184,19 @@ mod tests {
         assert_eq!(memory.usage().buffers, 3 << 20);
         memory.leave_buffers();
         assert_eq!(memory.buffer_share(0.2), 5 << 20);
+    }
+
+    #[test]
+    fn queues_share_what_is_theirs() {
+        let memory = Memory::new(30 << 20, 0.5).expect("memory");
+        memory.join_buffers();
+        memory.join_queues();
+        assert_eq!(memory.queue_share(0.2), 5 << 20);
+        memory.join_queues();
+        assert_eq!(memory.queue_share(0.2), 5 << 19);
+        assert_eq!(memory.buffer_share(0.2), 5 << 20);
+        memory.leave_queues();
+        assert_eq!(memory.queue_share(0.2), 5 << 20);
     }
 
     #[test]

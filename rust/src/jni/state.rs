@@ -49,7 +49,7 @@ pub(super) unsafe fn slice<'a>(address: jlong, length: jint) -> Result<&'a [u8]>
 /// # Safety
 /// As `slice`, and nothing else uses the bytes during the call.
 #[inline]
-unsafe fn slice_mut<'a>(address: jlong, length: jint) -> Result<&'a mut [u8]> {
+pub(super) unsafe fn slice_mut<'a>(address: jlong, length: jint) -> Result<&'a mut [u8]> {
     match usize::try_from(length) {
         Ok(0) => Ok(&mut []),
         // SAFETY: as the caller says.

@@ -1,4 +1,5 @@
-//! A database and the buffer in front of it: what looks at all states at once.
+//! A database and the buffer and timer queues in front of it: what looks at all states at once.
+use super::timers::Queues;
 use super::State;
 use crate::buffer::Buffer;
 use crate::config::Config;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 pub struct Database {
     pub(super) buffer: Option<Arc<Buffer>>,
+    pub(super) queues: Arc<Queues>,
     db: Arc<Db>,
 }
 
@@ -17,7 +19,8 @@ impl Database {
     /// See `Db::open`.
     pub fn open(path: &Path, config: &Config, memory: Option<Arc<Memory>>) -> Result<Self> {
         let db = Db::open(path, config, memory.clone())?;
-        Ok(Self { buffer: Buffer::new(config, memory), db })
+        let queues = Arc::new(Queues::new(config, memory.clone()));
+        Ok(Self { buffer: Buffer::new(config, memory), queues, db })
     }
 
     #[must_use]
@@ -32,6 +35,7 @@ impl Database {
 
     fn flush_buffer(&self) -> Result<()> {
         self.db.check()?;
+        self.queues.flush()?;
         match &self.buffer {
             Some(buffer) => buffer.flush(),
             None => Ok(()),
@@ -60,6 +64,7 @@ impl Database {
         self.flush_buffer()?;
         let result = write(&self.db);
         let forgotten = self.buffer.as_ref().map_or(Ok(()), |buffer| buffer.forget());
+        let forgotten = forgotten.and_then(|()| self.queues.forget());
         let result = result?;
         forgotten.map(|()| result)
     }

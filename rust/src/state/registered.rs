@@ -3,6 +3,7 @@
 //!
 //! Of a row that belongs to a map, callers say how many bytes of its key all rows of the map share
 //! (`map`, 0: none): the buffer keeps those together.
+use super::timers::Timers;
 use super::Database;
 use crate::buffer::Rows;
 use crate::db::{Column, Cursor, Db, Fill, Ingest};
@@ -13,19 +14,25 @@ use std::sync::Arc;
 /// A column family behind a state object, or behind several views of it.
 pub struct State {
     buffered: Option<Rows>,
+    /// Once it is one of timers.
+    pub(super) timers: Timers,
     column: Arc<Column>,
 }
 
 impl State {
     /// The state `name` of a database; its column family is created when absent.
     pub fn open(database: &Database, name: &str) -> Result<Self> {
+        let timers = Timers::new(&database.queues);
         match &database.buffer {
             Some(buffer) => {
                 let rows = buffer.rows(database.db(), name)?;
                 let column = Arc::clone(rows.column());
-                Ok(Self { buffered: Some(rows), column })
+                Ok(Self { buffered: Some(rows), timers, column })
             }
-            None => Ok(Self { buffered: None, column: Arc::new(database.db().column(name)?) }),
+            None => {
+                let column = Arc::new(database.db().column(name)?);
+                Ok(Self { buffered: None, timers, column })
+            }
         }
     }
 
@@ -175,10 +182,14 @@ impl State {
 
     /// Writes to the column family itself.
     pub(super) fn past_buffer<R>(&self, write: impl FnOnce() -> Result<R>) -> Result<R> {
-        match &self.buffered {
+        self.timers.flush()?;
+        let result = match &self.buffered {
             Some(rows) => rows.past(write),
             None => write(),
-        }
+        };
+        let forgotten = self.timers.forget();
+        let result = result?;
+        forgotten.map(|()| result)
     }
 
     /// Drops the column family with its data.
@@ -191,6 +202,7 @@ impl State {
 
     /// For those who look at the column family itself.
     pub fn flush_buffer(&self) -> Result<()> {
+        self.timers.flush()?;
         match &self.buffered {
             Some(rows) => rows.flush(),
             None => Ok(()),

@@ -1,64 +1,127 @@
-//! Timers: rows with an empty value, whose changes Java collects and hands over a page at a time. The
-//! order of timers and what is cached of them is Java's business (io.ferrostate.timer).
+//! Timers of a state: its queue (`timers`), once it has one, and the queues of a database, which whoever looks at
+//! that as a whole flushes first.
 use super::State;
+use crate::config::Config;
 use crate::db::Cursor;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::timers::{Layout, Queue, Share};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-/// Of a change: the length of its key and what to do with it.
-const HEADER: usize = 5;
+/// The queues of a database.
+pub(super) struct Queues {
+    share: Share,
+    open: Mutex<Vec<Weak<Mutex<Queue>>>>,
+}
 
-const NOTHING: u8 = 0;
-const PUT: u8 = 1;
-/// A put of a key that was not there, which Java may take back.
-const PUT_NEW: u8 = 2;
-const DELETE: u8 = 3;
+/// A state's queue. One thread at a time uses it; a panic inside poisons the database.
+pub(super) struct Timers {
+    queues: Arc<Queues>,
+    queue: OnceLock<Arc<Mutex<Queue>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queues {
+    pub(super) fn new(config: &Config, memory: Option<Arc<Memory>>) -> Self {
+        Self { share: Share::new(config, memory), open: Mutex::default() }
+    }
+
+    fn all(&self) -> Vec<Arc<Mutex<Queue>>> {
+        let mut open = lock(&self.open);
+        open.retain(|queue| queue.strong_count() > 0);
+        open.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(super) fn flush(&self) -> Result<()> {
+        self.all().iter().try_for_each(|queue| lock(queue).flush_all())
+    }
+
+    pub(super) fn forget(&self) -> Result<()> {
+        self.all().iter().try_for_each(|queue| lock(queue).forget())
+    }
+}
+
+impl Timers {
+    pub(super) fn new(queues: &Arc<Queues>) -> Self {
+        Self { queues: Arc::clone(queues), queue: OnceLock::new() }
+    }
+
+    pub(super) fn flush(&self) -> Result<()> {
+        self.queue.get().map_or(Ok(()), |queue| lock(queue).flush_all())
+    }
+
+    pub(super) fn forget(&self) -> Result<()> {
+        self.queue.get().map_or(Ok(()), |queue| lock(queue).forget())
+    }
+}
 
 impl State {
-    /// Writes the changes of a page, one a key, all of them or none.
-    pub fn write_timers(&self, page: &[u8]) -> Result<()> {
-        let mut changes = changes(page)?;
-        // Neighbours find their place in the memtable faster one after the other.
-        changes.sort_unstable();
-        self.past_buffer(|| self.column().write_keys(changes))
-            .map_err(|e| self.failed("write timers of", e))
-    }
-
-    /// The timers that share the first `prefix` bytes of `from`, as they are now, from there on.
-    pub fn timers_at(&self, from: &[u8], prefix: usize) -> Result<Cursor> {
-        let keys_only = true;
+    /// Makes it a queue of timers. `empty`, `ahead`: see `Queue::new`.
+    pub fn open_timers(&self, layout: Layout, empty: bool, ahead: usize) -> Result<()> {
         self.flush_buffer()?;
-        self.column().cursor_at(from, prefix, keys_only)
+        let queues = &self.timers.queues;
+        let column = Arc::clone(self.column());
+        let queue = Queue::new(column, layout, empty, queues.share.clone(), ahead)?;
+        let queue = Arc::new(Mutex::new(queue));
+        let weak = Arc::downgrade(&queue);
+        self.timers.queue.set(queue).map_err(|_| self.unfit("is a queue of timers already"))?;
+        lock(&queues.open).push(weak);
+        Ok(())
     }
-}
 
-/// The keys of a page and whether they are put or deleted. Layout: Native.timersWrite.
-fn changes(page: &[u8]) -> Result<Vec<(&[u8], bool)>> {
-    let mut changes = Vec::new();
-    let mut rest = page;
-    while !rest.is_empty() {
-        let (key, change, behind) = first(rest).ok_or_else(|| {
-            Error::invalid(format!(
-                "a page of timers ends in the middle of one, {} bytes before its end",
-                rest.len()
-            ))
-        })?;
-        match change {
-            NOTHING => {}
-            PUT | PUT_NEW => changes.push((key, true)),
-            DELETE => changes.push((key, false)),
-            other => return Err(Error::invalid(format!("unknown change {other} of a timer"))),
+    #[cold]
+    fn unfit(&self, why: &str) -> Error {
+        Error::invalid(format!("state '{}' {why}", self.column().name()))
+    }
+
+    #[inline]
+    fn on_timers<R>(&self, step: &str, call: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
+        match self.timers.queue.get() {
+            Some(queue) => call(&mut lock(queue)).map_err(|e| self.failed(step, e)),
+            None => Err(self.unfit("is no queue of timers")),
         }
-        rest = behind;
     }
-    Ok(changes)
-}
 
-/// Key and change that a page begins with, and what comes behind.
-fn first(page: &[u8]) -> Option<(&[u8], u8, &[u8])> {
-    let (header, rest) = page.split_at_checked(HEADER)?;
-    let length = i32::from_ne_bytes(header[..4].try_into().ok()?);
-    let (key, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    Some((key, header[4], behind))
+    /// True if the timer is the first one now.
+    #[inline]
+    pub fn add_timer(&self, timer: &[u8]) -> Result<bool> {
+        self.on_timers("add a timer to", |queue| queue.add(timer))
+    }
+
+    /// True if the timer was the first one.
+    #[inline]
+    pub fn remove_timer(&self, timer: &[u8]) -> Result<bool> {
+        self.on_timers("remove a timer of", |queue| queue.remove(timer))
+    }
+
+    /// Removes the first timer, if there is one.
+    #[inline]
+    pub fn poll_timer(&self) -> Result<()> {
+        self.on_timers("poll a timer of", |queue| queue.poll().map(|_| ()))
+    }
+
+    /// Length of the first timer, which stands in `page` if it fits; None when there is none.
+    #[inline]
+    pub fn first_timer(&self, page: &mut [u8]) -> Result<Option<usize>> {
+        self.on_timers("find the first timer of", |queue| queue.first(page))
+    }
+
+    pub fn count_timers(&self) -> Result<u64> {
+        self.on_timers("count the timers of", Queue::count)
+    }
+
+    /// The timers of a key group as they are now; None when there are none.
+    pub fn timers_of(&self, key_group: usize) -> Result<Option<Cursor>> {
+        self.on_timers("read the timers of", |queue| {
+            queue.flush_all()?;
+            let Some(start) = queue.start_of(key_group)? else { return Ok(None) };
+            let keys_only = true;
+            self.column().cursor_at(&start, queue.layout().bytes, keys_only).map(Some)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -96,8 +96,8 @@ public final class FerrostateOptions {
                     .defaultValue(128)
                     .withFallbackKeys(rocksdb("timer-service.cache-size"))
                     .withDescription(
-                            "Timers of each key group that are kept on the heap at most, those that"
-                                    + " fire first, when the database keeps them all.");
+                            "Timers of each key group, those that fire first, for which a queue has"
+                                    + " memory at least, also where the buffer's share has none.");
 
     public static final ConfigOption<Integer> CHECKPOINT_TRANSFER_THREAD_NUM =
             key("checkpoint.transfer.thread.num")

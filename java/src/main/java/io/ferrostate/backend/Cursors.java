@@ -20,9 +20,10 @@ public final class Cursors implements AutoCloseable {
         return add(RowCursor.ofAll(this, column, keysOnly));
     }
 
-    /** The keys that share the first {@code prefixLength} bytes of {@code from}, from there on. */
-    public RowCursor openTimers(Column column, byte[] from, int prefixLength) throws IOException {
-        return add(RowCursor.ofTimers(this, column, from, prefixLength));
+    /** The timers of a key group; null if there are none. */
+    public RowCursor openTimers(Column column, int keyGroup) throws IOException {
+        RowCursor cursor = RowCursor.ofTimers(this, column, keyGroup);
+        return cursor == null ? null : add(cursor);
     }
 
     private RowCursor add(RowCursor cursor) {

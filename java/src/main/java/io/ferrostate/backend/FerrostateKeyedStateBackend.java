@@ -151,7 +151,6 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
     /** Number of rows of all states; an entry of a map is a row, and so is a timer. For tests. */
     @Override
     public int numKeyValueStateEntries() {
-        timers.flush();
         int count = 0;
         for (RegisteredState state : states.values()) {
             try (RowCursor rows = resources.cursors().open(state.column(), true)) {
@@ -257,7 +256,6 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
             throws Exception {
         NativeLog.drain();
         tellTime();
-        timers.flush();
         return snapshot(
                 resources.checkpoints(), checkpointId, timestamp, streamFactory, checkpointOptions);
     }
@@ -281,7 +279,6 @@ public final class FerrostateKeyedStateBackend<K> extends AbstractKeyedStateBack
 
     @Override
     public SavepointResources<K> savepoint() throws Exception {
-        timers.flush();
         CanonicalSavepoint<K> savepoint =
                 new CanonicalSavepoint<>(
                         keyGroupRange,

@@ -30,10 +30,10 @@ public final class RowCursor implements AutoCloseable {
         return new RowCursor(owner, column.call(state -> Native.cursorOpen(state, keysOnly)));
     }
 
-    static RowCursor ofTimers(Cursors owner, Column column, byte[] from, int prefixLength)
-            throws IOException {
-        return new RowCursor(
-                owner, column.call(state -> Native.timersCursor(state, from, prefixLength)));
+    /** Null if there are none. */
+    static RowCursor ofTimers(Cursors owner, Column column, int keyGroup) throws IOException {
+        long handle = column.call(state -> Native.timersCursor(state, keyGroup));
+        return handle == 0 ? null : new RowCursor(owner, handle);
     }
 
     /** Goes to the next row; false at the end. */

@@ -32,6 +32,7 @@ public final class StateAccess<K> implements AutoCloseable {
     private final Page keyPage = new Page(KEY_CAPACITY);
     private final Page valuePage = new Page(VALUE_CAPACITY);
     private final Page scanPage = new Page(SCAN_CAPACITY);
+    private final Page timerPage = new Page(KEY_CAPACITY);
     private final TypeSerializer<K> keySerializer;
     private final int numberOfKeyGroups;
     private final KeyBuilder<K> keys;
@@ -252,19 +253,6 @@ public final class StateAccess<K> implements AutoCloseable {
     public ScanPage scanMap(
             Column column, byte[] from, int offset, int length, int prefixLength, boolean afterFrom)
             throws IOException {
-        return scan(column, from, offset, length, prefixLength, true, afterFrom, SCAN_ENTRIES);
-    }
-
-    private ScanPage scan(
-            Column column,
-            byte[] from,
-            int offset,
-            int length,
-            int prefixLength,
-            boolean ofMap,
-            boolean afterFrom,
-            int maxEntries)
-            throws IOException {
         valuePage.write(0, from, offset, length);
         int used = 0;
         do {
@@ -275,9 +263,9 @@ public final class StateAccess<K> implements AutoCloseable {
                             valuePage.address(),
                             length,
                             prefixLength,
-                            ofMap,
+                            true,
                             afterFrom,
-                            maxEntries,
+                            SCAN_ENTRIES,
                             scanPage.address(),
                             scanPage.capacity());
         } while (used < 0);
@@ -286,19 +274,46 @@ public final class StateAccess<K> implements AutoCloseable {
         return entries;
     }
 
-    // ---- timers ----------------------------------------------------------------------------------
+    // ---- timers: a queue of its own in the library -----------------------------------------------
 
-    /** Reads so many of the keys with a prefix at most, from a key on. */
-    public ScanPage scanTimers(Column column, byte[] from, int prefixLength, int maxEntries)
-            throws IOException {
-        return scan(column, from, 0, from.length, prefixLength, false, false, maxEntries);
+    /** See {@link Native#timersAdd}. */
+    public boolean addTimer(Column column, byte[] timer, int length) throws IOException {
+        timerPage.write(0, timer, 0, length);
+        return Native.timersAdd(column.handle(), timerPage.address(), length);
     }
 
-    /** Writes a page of changes, see {@link Native#timersWrite}. */
-    public void writeTimers(Column column, byte[] changes, int length) throws IOException {
-        valuePage.used(length);
-        valuePage.write(0, changes, 0, length);
-        Native.timersWrite(column.handle(), valuePage.address(), length);
+    /** See {@link Native#timersRemove}. */
+    public boolean removeTimer(Column column, byte[] timer, int length) throws IOException {
+        timerPage.write(0, timer, 0, length);
+        return Native.timersRemove(column.handle(), timerPage.address(), length);
+    }
+
+    /** See {@link Native#timersFirst}; the page has room for the timer. */
+    public int firstTimer(Column column) throws IOException {
+        return withRoom(
+                column,
+                Native.timersFirst(column.handle(), timerPage.address(), timerPage.capacity()));
+    }
+
+    /** See {@link Native#timersPoll}; the page has room for the next timer. */
+    public int pollTimer(Column column) throws IOException {
+        return withRoom(
+                column,
+                Native.timersPoll(column.handle(), timerPage.address(), timerPage.capacity()));
+    }
+
+    private int withRoom(Column column, int length) throws IOException {
+        if (length <= timerPage.capacity()) {
+            return length;
+        }
+        timerPage.ensureCapacity(length);
+        return Native.timersFirst(column.handle(), timerPage.address(), timerPage.capacity());
+    }
+
+    /** What {@link #firstTimer} or {@link #pollTimer} left in the page. */
+    public void readTimer(byte[] target, int length) {
+        timerPage.read(0, target, 0, length);
+        timerPage.used(length);
     }
 
     /** Waits for a use that is going on. */
@@ -308,5 +323,6 @@ public final class StateAccess<K> implements AutoCloseable {
         keyPage.close();
         valuePage.close();
         scanPage.close();
+        timerPage.close();
     }
 }

@@ -245,23 +245,52 @@ public final class Native {
     /** Gives up what was not ingested. */
     public static native void sstClose(long load);
 
-    // ---- timers: rows with empty values ---------------------------------------------------------
+    // ---- timers: rows with empty values, in a queue of their own ---------------------------------
 
     /**
-     * Writes a page of changes, all of them or none.
+     * Makes a state a queue of timers. From then on the library has the last word about its rows until
+     * somebody looks at the database, which it then brings up to date itself.
      *
-     * <p>Page: per change {@code int keyLength, byte change, key}, nothing aligned, the int in native
-     * byte order; at most one change a key. Change 0: none, the entry is passed over; 1: put; 2: put
-     * of a key that is not there (as 1); 3: delete.
+     * <p>A timer is the key of a row: {@code keyGroupBytes} bytes that are the number of its key group, big
+     * endian, and bytes whose order is that of the timers. Of several key groups the one whose first timer
+     * has the smallest eight bytes comes first.
+     *
+     * @param empty the state has no rows.
+     * @param ahead so many timers of each key group may be in memory at least.
      */
-    public static native void timersWrite(long state, long page, int length) throws IOException;
+    public static native void timersOpen(
+            long state,
+            int firstKeyGroup,
+            int keyGroups,
+            int keyGroupBytes,
+            boolean empty,
+            int ahead)
+            throws IOException;
+
+    /** Adds a timer unless it is there already; true if it is the first one now. */
+    public static native boolean timersAdd(long state, long timer, int length) throws IOException;
+
+    /** Removes a timer if it is there; true if it was the first one. */
+    public static native boolean timersRemove(long state, long timer, int length)
+            throws IOException;
+
+    /** Length of the first timer, which stands in the page if it fits; -1: there is none. */
+    public static native int timersFirst(long state, long page, int capacity) throws IOException;
 
     /**
-     * A cursor as {@link #cursorOpen} gives, over the keys that share the first {@code prefixLength}
-     * bytes of {@code from}, from there on. Without values.
+     * Removes the first timer if there is one, and answers as {@link #timersFirst}, or -2: that has to be
+     * asked what comes next. After an exception the timer is still there.
      */
-    public static native long timersCursor(long state, byte[] from, int prefixLength)
-            throws IOException;
+    public static native int timersPoll(long state, long page, int capacity) throws IOException;
+
+    /** Number of timers, each of which is looked at. */
+    public static native long timersCount(long state) throws IOException;
+
+    /**
+     * A cursor as {@link #cursorOpen} gives over the timers of a key group, without values; 0: it has
+     * none.
+     */
+    public static native long timersCursor(long state, int keyGroup) throws IOException;
 
     // ---- cancel -------------------------------------------------------------------------------
 

@@ -76,10 +76,6 @@ public final class HeapTimerQueues implements TimerQueues {
         return queue;
     }
 
-    /** What is on the heap is in no row. */
-    @Override
-    public void flush() {}
-
     @Override
     public Collection<HeapPriorityQueueSnapshotRestoreWrapper<?>> heapQueues() {
         return manager.getRegisteredPQStates().values();

@@ -5,21 +5,17 @@ import io.ferrostate.backend.Cursors;
 import io.ferrostate.backend.Database;
 import io.ferrostate.backend.RegisteredState;
 import io.ferrostate.backend.StateAccess;
+import io.ferrostate.jni.Native;
 
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.TypeSerializerSchemaCompatibility;
-import org.apache.flink.runtime.state.CompositeKeySerializationUtils;
-import org.apache.flink.runtime.state.KeyExtractorFunction;
 import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.runtime.state.KeyGroupedInternalPriorityQueue;
 import org.apache.flink.runtime.state.Keyed;
 import org.apache.flink.runtime.state.PriorityComparable;
-import org.apache.flink.runtime.state.PriorityComparator;
 import org.apache.flink.runtime.state.RegisteredPriorityQueueStateBackendMetaInfo;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueElement;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueSnapshotRestoreWrapper;
-import org.apache.flink.runtime.state.heap.KeyGroupPartitionedPriorityQueue;
-import org.apache.flink.runtime.state.heap.KeyGroupPartitionedPriorityQueue.PartitionQueueSetFactory;
 import org.apache.flink.util.FlinkRuntimeException;
 
 import java.io.IOException;
@@ -30,21 +26,9 @@ import java.util.Map;
 
 /**
  * Timers in the database: a column family a queue, registered among the states, so that every snapshot
- * contains it. Flink's queue over key groups stands in front of one {@link KeyGroupQueue} each.
+ * contains it.
  */
 public final class NativeTimerQueues implements TimerQueues {
-
-    /** A queue and what it writes to. */
-    private static final class Queue<T> {
-
-        private final TimerStore<T> store;
-        private final KeyGroupedInternalPriorityQueue<T> timers;
-
-        Queue(TimerStore<T> store, KeyGroupedInternalPriorityQueue<T> timers) {
-            this.store = store;
-            this.timers = timers;
-        }
-    }
 
     private final Database database;
     private final Map<String, RegisteredState> states;
@@ -52,9 +36,9 @@ public final class NativeTimerQueues implements TimerQueues {
     private final Cursors cursors;
     private final KeyGroupRange keyGroupRange;
     private final int cacheSize;
-    private final Map<String, Queue<?>> queues = new LinkedHashMap<>();
+    private final Map<String, NativeTimerQueue<?>> queues = new LinkedHashMap<>();
 
-    /** @param cacheSize timers of each key group that are kept on the heap at most. */
+    /** @param cacheSize timers of each key group that may be in memory at least. */
     public NativeTimerQueues(
             Database database,
             Map<String, RegisteredState> states,
@@ -113,43 +97,35 @@ public final class NativeTimerQueues implements TimerQueues {
     private <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
             KeyGroupedInternalPriorityQueue<T> queue(
                     Column column, TypeSerializer<T> serializer, boolean empty) {
-        Queue<T> queue = (Queue<T>) queues.get(column.name());
+        NativeTimerQueue<T> queue = (NativeTimerQueue<T>) queues.get(column.name());
         if (queue == null) {
-            TimerStore<T> store = new TimerStore<>(column, serializer, access, cursors);
-            queue = new Queue<>(store, partitioned(store, empty));
+            openTimers(column, empty);
+            TimerBytes<T> bytes =
+                    new TimerBytes<>(column.name(), access.keyGroupBytes(), serializer);
+            queue = new NativeTimerQueue<>(column, access, cursors, keyGroupRange, bytes);
             queues.put(column.name(), queue);
         } else {
-            queue.store.useSerializer(serializer);
+            queue.timerBytes().useSerializer(serializer);
         }
-        return queue.timers;
+        return queue;
     }
 
-    private <T extends HeapPriorityQueueElement & PriorityComparable<? super T> & Keyed<?>>
-            KeyGroupedInternalPriorityQueue<T> partitioned(TimerStore<T> store, boolean empty) {
-        PartitionQueueSetFactory<T, KeyGroupQueue<T>> ofKeyGroup =
-                (keyGroup, keyGroups, keys, order) ->
-                        new KeyGroupQueue<>(store, prefix(keyGroup), cacheSize, empty);
-        return new KeyGroupPartitionedPriorityQueue<>(
-                KeyExtractorFunction.forKeyedObjects(),
-                PriorityComparator.forPriorityComparableObjects(),
-                ofKeyGroup,
-                keyGroupRange,
-                access.numberOfKeyGroups());
-    }
-
-    private byte[] prefix(int keyGroup) {
-        byte[] prefix = new byte[access.keyGroupBytes()];
-        CompositeKeySerializationUtils.serializeKeyGroup(keyGroup, prefix);
-        return prefix;
-    }
-
-    @Override
-    public void flush() {
-        access.enter();
+    private void openTimers(Column column, boolean empty) {
         try {
-            queues.values().forEach(queue -> queue.store.flush());
-        } finally {
-            access.exit();
+            column.call(
+                    state -> {
+                        Native.timersOpen(
+                                state,
+                                keyGroupRange.getStartKeyGroup(),
+                                keyGroupRange.getNumberOfKeyGroups(),
+                                access.keyGroupBytes(),
+                                empty,
+                                cacheSize);
+                        return null;
+                    });
+        } catch (IOException e) {
+            throw new FlinkRuntimeException(
+                    "Could not open the timer queue '" + column.name() + "': " + e.getMessage(), e);
         }
     }
 

@@ -1,44 +1,77 @@
 package io.ferrostate.timer;
 
+import io.ferrostate.backend.Column;
+import io.ferrostate.backend.Cursors;
 import io.ferrostate.backend.RowCursor;
 import io.ferrostate.backend.ScanPage;
+import io.ferrostate.backend.StateAccess;
 
+import org.apache.flink.runtime.state.KeyGroupRange;
 import org.apache.flink.util.CloseableIterator;
 
 import java.io.IOException;
 import java.util.NoSuchElementException;
 
-/** Timers that a cursor reads from the store. Closes it at the end, or when closed before. */
+/**
+ * The timers of some key groups, read from the database one key group after the other, each as it is when
+ * it is begun. Closes what it reads from at the end, or when closed before.
+ */
 final class TimerIterator<T> implements CloseableIterator<T> {
 
-    private final TimerStore<T> store;
-    private final RowCursor cursor;
-    private final int keyGroupBytes;
+    private final Column column;
+    private final StateAccess<?> access;
+    private final Cursors cursors;
+    private final TimerBytes<T> bytes;
+    private final int lastKeyGroup;
+
+    private int nextKeyGroup;
+
+    /** Of the present key group; null between two of them. */
+    private RowCursor cursor;
 
     /** The cursor stands at a timer that was not returned yet. */
     private boolean atNext;
 
-    private boolean ended;
-
-    TimerIterator(TimerStore<T> store, RowCursor cursor, int keyGroupBytes) {
-        this.store = store;
-        this.cursor = cursor;
-        this.keyGroupBytes = keyGroupBytes;
+    TimerIterator(
+            Column column,
+            StateAccess<?> access,
+            Cursors cursors,
+            TimerBytes<T> bytes,
+            KeyGroupRange keyGroups) {
+        this.column = column;
+        this.access = access;
+        this.cursors = cursors;
+        this.bytes = bytes;
+        this.nextKeyGroup = keyGroups.getStartKeyGroup();
+        this.lastKeyGroup = keyGroups.getEndKeyGroup();
     }
 
     @Override
     public boolean hasNext() {
-        if (!atNext && !ended) {
-            try {
-                atNext = cursor.next();
-            } catch (IOException e) {
-                throw store.failed("read timers", e);
+        try {
+            while (!atNext && (cursor != null || nextKeyGroup <= lastKeyGroup)) {
+                if (cursor == null) {
+                    cursor = open(nextKeyGroup++);
+                } else if (cursor.next()) {
+                    atNext = true;
+                } else {
+                    closeCursor();
+                }
             }
-            if (!atNext) {
-                close();
-            }
+            return atNext;
+        } catch (IOException e) {
+            throw bytes.failed("read timers", e);
         }
-        return atNext;
+    }
+
+    /** Null if the key group has no timers. */
+    private RowCursor open(int keyGroup) throws IOException {
+        access.enter();
+        try {
+            return cursors.openTimers(column, keyGroup);
+        } finally {
+            access.exit();
+        }
     }
 
     @Override
@@ -48,21 +81,20 @@ final class TimerIterator<T> implements CloseableIterator<T> {
         }
         atNext = false;
         ScanPage row = cursor.row();
-        return store.deserialize(
-                row.bytes(), row.keyOffset() + keyGroupBytes, row.keyLength() - keyGroupBytes);
-    }
-
-    /** Goes past the next timer; false at the end. */
-    boolean skip() {
-        boolean skipped = hasNext();
-        atNext = false;
-        return skipped;
+        return bytes.deserialize(row.bytes(), row.keyOffset(), row.keyLength());
     }
 
     @Override
     public void close() {
-        ended = true;
+        nextKeyGroup = lastKeyGroup + 1;
         atNext = false;
-        cursor.close();
+        closeCursor();
+    }
+
+    private void closeCursor() {
+        if (cursor != null) {
+            cursor.close();
+            cursor = null;
+        }
     }
 }

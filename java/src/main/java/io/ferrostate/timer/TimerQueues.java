@@ -17,9 +17,6 @@ public interface TimerQueues {
             KeyGroupedInternalPriorityQueue<T> create(
                     String name, TypeSerializer<T> serializer, boolean allowFutureUpdates);
 
-    /** Brings the database up to date: to be called before anybody looks at its rows. */
-    void flush();
-
     /** Queues whose timers are not in the database, in the order of their registration. */
     Collection<HeapPriorityQueueSnapshotRestoreWrapper<?>> heapQueues();
 
