@@ -184,26 +184,6 @@ impl Column {
         self.write(&mut batch)
     }
 
-    /// Writes rows with empty values and deletes rows, all of them or none: false stands for delete.
-    /// One change a key.
-    pub fn write_keys<'a>(
-        &self,
-        changes: impl IntoIterator<Item = (&'a [u8], bool)>,
-    ) -> Result<()> {
-        let mut batch = Batch::new();
-        for (key, put) in changes {
-            // SAFETY: `self` keeps the database open.
-            unsafe {
-                if put {
-                    batch.put(self.raw, key, &[]);
-                } else {
-                    batch.delete(self.raw, key);
-                }
-            }
-        }
-        self.write(&mut batch)
-    }
-
     /// An iterator over the keys that begin with `prefix` (all keys when empty), not yet positioned.
     pub fn iterate(
         &self,

@@ -56,6 +56,16 @@ impl Entry {
     }
 }
 
+/// Where so many bytes begin that come next. No bytes are nowhere: what is before them may go.
+#[inline]
+fn place(bytes: &[u8], more: usize) -> u32 {
+    if more > 0 {
+        bytes.len() as u32
+    } else {
+        0
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Leaf {
     entries: Vec<Entry>,
@@ -125,7 +135,7 @@ impl Leaf {
         self.make_room(key.rest.len());
         let entry = Entry {
             front: key.front,
-            at: self.bytes.len() as u32,
+            at: place(&self.bytes, key.rest.len()),
             length_and_mark: (key.length as u32) << MARK_BITS | mark as u32,
         };
         self.bytes.extend_from_slice(key.rest);
@@ -155,7 +165,7 @@ impl Leaf {
         self.start = 0;
         for entry in &mut self.entries {
             let at = entry.at as usize;
-            entry.at = bytes.len() as u32;
+            entry.at = place(&bytes, entry.rest());
             bytes.extend_from_slice(&self.bytes[at..at + entry.rest()]);
         }
         self.bytes = bytes;

@@ -17,7 +17,7 @@ const MOST_READ: usize = 64 << 10;
 /// The cache is told in steps.
 const STEP: usize = 256 << 10;
 
-/// Where the memory for queues comes from.
+/// Where the memory for queues comes from. Whether there is a buffer for other states does not matter.
 #[derive(Clone)]
 pub struct Share {
     memory: Option<Arc<Memory>>,
@@ -28,11 +28,8 @@ pub struct Share {
 impl Share {
     #[must_use]
     pub fn new(config: &Config, memory: Option<Arc<Memory>>) -> Self {
-        let (ratio, bytes) = match config.buffer {
-            true => (config.buffer_ratio / PART as f64, config.buffer_size / PART),
-            false => (0.0, 0),
-        };
-        Self { memory, ratio, bytes }
+        let ratio = config.buffer_ratio / PART as f64;
+        Self { memory, ratio, bytes: config.buffer_size / PART }
     }
 
     fn bytes(&self) -> usize {
