@@ -194,8 +194,9 @@ public final class FerrostateOptions {
                     .doubleType()
                     .defaultValue(0.25)
                     .withDescription(
-                            "Fraction of the shared memory that the buffers of its databases may take;"
-                                    + " what they do not need is the block cache's. At most 0.5.");
+                            "Fraction of the shared memory that the buffers of its databases may take,"
+                                    + " and timers a quarter of that; what they do not need is the block"
+                                    + " cache's. At most 0.5.");
 
     public static final ConfigOption<MemorySize> BUFFER_SIZE =
             key("buffer.size")
@@ -203,7 +204,7 @@ public final class FerrostateOptions {
                     .defaultValue(MemorySize.ofMebiBytes(64))
                     .withDescription(
                             "Size of a database's buffer where no memory is shared (neither managed nor"
-                                    + " fixed).");
+                                    + " fixed); a timer queue takes a quarter of it at most.");
 
     // ---- database ------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ import java.util.stream.IntStream;
  * Hundreds of thousands of timers that have fired slow nothing down. RocksDB keeps their deletion for
  * a while; who reads over them needs 20 ms and more each time, and here reads a hundred or thousands of
  * times. The limits are far from what is right and from what is wrong. How many rows RocksDB steps over
- * is counted by timers_test.rs.
+ * is counted by timers/queue_test.rs.
  */
 @Timeout(120)
 class FiredTimersTest {
@@ -76,11 +76,12 @@ class FiredTimersTest {
         }
     }
 
-    /** One timer is cached, so that each poll reads. */
+    /** There is memory for one timer, so that each poll reads. */
     @Test
     void readingBeginsBehindThem() throws Exception {
         try (Backends backends = new Backends(directory, KEY_GROUPS, Snapshot.INCREMENTAL)) {
             backends.set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, 1);
+            backends.set(FerrostateOptions.BUFFER_MEMORY_RATIO, 1e-9);
             AbstractKeyedStateBackend<String> backend =
                     backends.open(Kind.FERROSTATE, ALL, List.of());
             var queue = queue(backend);

@@ -37,13 +37,16 @@ import java.util.Set;
 
 /**
  * Random operations on a queue in the database and on Flink's queue on the heap: step by step the same
- * heads, the same timers, across snapshots and restores. Caches are tiny, so that most of what happens
- * goes through the store. {@code -Dferrostate.seed=} repeats a run.
+ * heads, the same timers, across snapshots and restores. Most queues have memory for a few timers of each
+ * key group only, so that most of what happens goes through the database. {@code -Dferrostate.seed=} repeats a run.
  */
 @Timeout(300)
 class QueueModelTest {
 
     private static final int OPERATIONS = 25_000;
+
+    /** Of 64 MB: memory for all timers, for some hundreds, and none but what the cache's size says. */
+    private static final double[] MEMORY_RATIOS = {0.25, 0.002, 1e-9, 1e-9};
 
     @TempDir Path directory;
 
@@ -81,6 +84,9 @@ class QueueModelTest {
                         maxParallelism);
         try (Backends backends = new Backends(directory, maxParallelism, snapshot)) {
             backends.set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, cacheSize);
+            backends.set(FerrostateOptions.BUFFER_ENABLED, random.nextBoolean());
+            backends.set(
+                    FerrostateOptions.BUFFER_MEMORY_RATIO, MEMORY_RATIOS[random.nextInt(4)]);
             open(backends);
             for (int i = 0; i < OPERATIONS; i++) {
                 if (random.nextInt(2000) == 0) {
