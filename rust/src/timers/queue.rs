@@ -265,7 +265,10 @@ impl Queue {
         self.prepare()?;
         let group = key_group.wrapping_sub(self.layout.first);
         let Some(of) = self.groups.get(group) else {
-            return Err(Error::invalid(format!("key group {key_group} is not one of {:?}", self.layout)));
+            return Err(Error::invalid(format!(
+                "key group {key_group} is not one of {:?}",
+                self.layout
+            )));
         };
         Ok(of.first().map(|key| {
             let mut start = self.layout.prefix(group).bytes().to_vec();

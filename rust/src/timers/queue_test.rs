@@ -267,7 +267,11 @@ fn keeps_to_its_limit(order: &str, groups: u8, time: impl Fn(u32) -> u64) {
     let check = |s: &Subject, when: &str| {
         let (dirty, size) = s.queue.usage();
         let most = limit + limit / 8;
-        assert!(size <= most && dirty <= limit / 2 + 1000, "{order}, {when}: {:?}", s.queue.usage());
+        assert!(
+            size <= most && dirty <= limit / 2 + 1000,
+            "{order}, {when}: {:?}",
+            s.queue.usage()
+        );
         assert!(memory.usage().buffers <= most, "{order}, {when}: {:?}", memory.usage());
     };
     for n in 0..MANY {

@@ -35,8 +35,8 @@ final class Group {
         }
         groups.add(new Group(LargeValueCases.class, Space.LARGE));
         groups.add(new Group(LargeValueCases.class, Space.ZIPF));
-        groups.add(new Group(TimerCases.class, Space.LARGE));
         if (full) {
+            groups.add(new Group(TimerCases.class, Space.LARGE));
             groups.add(new Group(LargeListCases.class, Space.LARGE));
             groups.add(new Group(LargeMapCases.class, Space.LARGE));
             groups.add(new Group(LargeMapCases.class, Space.ZIPF));
