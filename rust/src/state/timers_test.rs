@@ -85,9 +85,14 @@ fn what_is_written_past_the_queue_is_found() {
     let mut page = [0; 8];
     assert_eq!(state.first_timer(&mut page).expect("first"), Some(2));
     assert_eq!(&page[..2], b"\x00a");
-    database.past_buffer(|_| state.column().delete(b"\x00a")).expect("written");
+    let write = |_: &_| {
+        state.add_timer(b"\x03c")?;
+        state.column().delete(b"\x00a")
+    };
+    database.past_buffer(write).expect("written");
     assert_eq!(state.first_timer(&mut page).expect("first"), Some(2));
     assert_eq!(&page[..2], b"\x01b");
+    assert_eq!(state.count_timers().expect("count"), 2, "what is added meanwhile is kept");
 }
 
 #[test]

@@ -208,11 +208,7 @@ impl Run {
             },
             Op::Flush => self.flush(),
             Op::Reopen => assert!(self.subject.reopen().is_ok() || self.failing),
-            Op::Forget => {
-                if self.subject.queue.flush_all().is_ok() {
-                    self.subject.queue.forget();
-                }
-            }
+            Op::Forget => assert!(self.subject.queue.forget().is_ok() || self.failing),
             Op::Fail(fail) => {
                 self.failing = *fail;
                 db::fail_writes(*fail);
