@@ -35,6 +35,10 @@ enum Op {
     Scan(Map, usize),
     /// A map of one row of so many bytes, for want of room.
     Fill(u8, usize),
+    /// A row of a map, asked for as if it belonged to none.
+    GetAsRow(Map, Bytes),
+    /// The maps are dropped and made again under the same name.
+    Drop,
     Flush,
     /// Somebody writes past the buffer, which forgets what it knew of the maps.
     Past,
@@ -113,6 +117,8 @@ fn op(maps: Vec<Map>) -> impl Strategy<Value = Op> {
         2 => map().prop_map(Op::Clear),
         8 => (map(), 1..9usize).prop_map(|(m, n)| Op::Scan(m, n)),
         12 => (0..200u8, 1..40usize).prop_map(|(byte, length)| Op::Fill(byte, length)),
+        1 => (map(), user()).prop_map(|(m, u)| Op::GetAsRow(m, u)),
+        1 => Just(Op::Drop),
         1 => Just(Op::Flush),
         1 => Just(Op::Past),
         1 => (0..6u32).prop_map(Op::Fail),
@@ -162,6 +168,7 @@ impl Model {
 
 pub(super) struct Subject {
     _dir: tempfile::TempDir,
+    db: Arc<Db>,
     rows: Rows,
     pub(super) maps: Rows,
     pub(super) buffer: Arc<Buffer>,
@@ -191,7 +198,7 @@ impl Subject {
         let buffer = Buffer::new(&config, None).expect("turned on");
         let [rows, maps] = ["rows", "maps"].map(|name| buffer.rows(&db, name).expect("rows"));
         let (of_rows, of_maps) = (Model::default(), Model::default());
-        Self { _dir: dir, rows, maps, buffer, of_rows, of_maps, failing: false }
+        Self { _dir: dir, db, rows, maps, buffer, of_rows, of_maps, failing: false }
     }
 
     fn told<R>(&self, result: crate::error::Result<R>) -> Result<Option<R>, TestCaseError> {
@@ -345,6 +352,10 @@ impl Subject {
                 let done = self.told(self.maps.put(&row, row.len(), &value))?.is_some();
                 self.of_maps.change(&row, done, |_| Some(value.clone()));
             }
+            Op::GetAsRow(map, user) => {
+                self.check_get(&self.of_maps, &self.maps, &map.row(user), 0)?;
+            }
+            Op::Drop => self.drop_maps()?,
             Op::Flush => self.check_flush()?,
             Op::Past => {
                 self.told(self.maps.past(|| Ok(())))?;
@@ -355,6 +366,17 @@ impl Subject {
             }
             Op::Heal => self.heal(),
         }
+        Ok(())
+    }
+
+    /// What is kept of the old ones refuses to be used.
+    fn drop_maps(&mut self) -> Result<(), TestCaseError> {
+        self.maps.drop_column().expect("drop");
+        let new = self.buffer.rows(&self.db, "maps").expect("rows");
+        let old = std::mem::replace(&mut self.maps, new);
+        prop_assert!(old.get(b"key", 1, &mut []).is_err());
+        prop_assert!(old.put(b"key", 1, b"value").is_err());
+        self.of_maps = Model::default();
         Ok(())
     }
 
