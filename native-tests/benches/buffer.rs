@@ -24,7 +24,7 @@ fn spaces(full: bool) -> [Space; 3] {
         |name, keys, memory, skewed, operations| Space { name, keys, memory, skewed, operations };
     [
         space("small", 10_000, 256 << 20, false, 300_000),
-        space("zipf", large, 32 * large as i64, true, 100_000),
+        space("zipf", large, 32 * large as i64, true, 400_000),
         space("uniform", large, 32 * large as i64, false, 100_000),
     ]
 }

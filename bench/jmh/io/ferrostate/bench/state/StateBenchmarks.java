@@ -52,7 +52,10 @@ public final class StateBenchmarks {
 
     private void measure(Group group, Contender contender)
             throws IOException, InterruptedException {
-        List<String> run = arguments.full ? List.of("3", "5", "1000") : List.of("2", "3", "200");
+        // What keeps a part of a large state in memory has to find out first which part.
+        String warmups = group.space.isLarge() ? "8" : "2";
+        List<String> run =
+                arguments.full ? List.of("3", "5", "1000") : List.of(warmups, "3", "200");
         Child.run(
                         arguments.jvm,
                         CaseRunner.class,

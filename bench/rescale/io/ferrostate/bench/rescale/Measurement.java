@@ -10,11 +10,13 @@ final class Measurement {
 
     private final List<Double> firstRecord = new ArrayList<>();
     private final List<Double> reads = new ArrayList<>();
+    private final List<Double> cpu = new ArrayList<>();
     private final List<Double> uploaded = new ArrayList<>();
 
-    void add(double firstRecordSeconds, double readsSeconds, double uploadedMegabytes) {
+    void add(double firstRecordSeconds, double readsSeconds, double cpuSeconds, double uploadedMegabytes) {
         firstRecord.add(firstRecordSeconds);
         reads.add(readsSeconds);
+        cpu.add(cpuSeconds);
         uploaded.add(uploadedMegabytes);
     }
 
@@ -40,10 +42,11 @@ final class Measurement {
     String row(String title, Measurement one) {
         return String.format(
                 Locale.ROOT,
-                "  %-36s %s | %s | %9.1f",
+                "  %-36s %s | %s | %s | %9.1f",
                 title,
                 column(firstRecord, one.firstRecord),
                 column(reads, one.reads),
+                column(cpu, one.cpu),
                 median(uploaded));
     }
 }

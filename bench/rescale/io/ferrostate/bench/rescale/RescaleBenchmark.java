@@ -5,8 +5,11 @@ import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
 import org.apache.flink.runtime.state.filesystem.FsCheckpointStorageAccess;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -18,10 +21,12 @@ import java.util.stream.Collectors;
 
 /**
  * How long a restore at the same and at another parallelism takes: until the slowest subtask has processed its first
- * record, and until it has done 20,000 random reads; and what the first checkpoint then uploads. All
+ * record, how long 20,000 random reads take then; and what the first checkpoint then uploads. All
  * contenders restore the same files, in one run, in turns.
  *
- * <p>Arguments: {@code --size=<MiB> --reads=<n> --rounds=<n> --scratch=<folder>}.
+ * <p>Arguments: {@code --size=<MiB> --reads=<n> --rounds=<n> --only=<from>:<to> --contenders=A,B --cold --own
+ * --scratch=<folder>}. Cold: the kernel forgets all files before the reads begin (as root). Own: each restores what it wrote
+ * itself, not what Flink's backend wrote.
  */
 public final class RescaleBenchmark {
 
@@ -30,13 +35,19 @@ public final class RescaleBenchmark {
     private final long keys;
     private final int reads;
     private final int rounds;
+    private final boolean cold;
+    private final boolean own;
     private final FsCheckpointStorageAccess storage;
+    private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     private long checkpointId;
 
-    private RescaleBenchmark(long size, int reads, int rounds, Path scratch) throws Exception {
+    private RescaleBenchmark(long size, int reads, int rounds, boolean cold, boolean own, Path scratch)
+            throws Exception {
         this.keys = Subtask.keysOf(size);
         this.reads = reads;
         this.rounds = rounds;
+        this.cold = cold;
+        this.own = own;
         this.storage =
                 new FsCheckpointStorageAccess(
                         new org.apache.flink.core.fs.Path(scratch.toUri()),
@@ -51,6 +62,10 @@ public final class RescaleBenchmark {
         long size = 1024;
         int reads = 20_000;
         int rounds = 3;
+        boolean cold = false;
+        boolean own = false;
+        String only = "";
+        List<Contender> contenders = List.of(Contender.values());
         String scratch = System.getProperty("java.io.tmpdir");
         for (String argument : arguments) {
             String value = argument.substring(argument.indexOf('=') + 1);
@@ -60,29 +75,51 @@ public final class RescaleBenchmark {
                 reads = Integer.parseInt(value);
             } else if (argument.startsWith("--rounds=")) {
                 rounds = Integer.parseInt(value);
+            } else if (argument.equals("--cold")) {
+                cold = true;
+            } else if (argument.equals("--own")) {
+                own = true;
+            } else if (argument.startsWith("--only=")) {
+                only = value;
+            } else if (argument.startsWith("--contenders=")) {
+                contenders =
+                        Arrays.stream(value.split(","))
+                                .map(Contender::valueOf)
+                                .collect(Collectors.toList());
             } else if (argument.startsWith("--scratch=")) {
                 scratch = value;
             } else {
                 throw new IllegalArgumentException("Unknown argument " + argument);
             }
         }
-        new RescaleBenchmark(size << 20, reads, rounds, Path.of(scratch)).run();
+        new RescaleBenchmark(size << 20, reads, rounds, cold, own, Path.of(scratch)).run(only, contenders);
     }
 
-    private void run() throws Exception {
+    private void run(String only, List<Contender> contenders) throws Exception {
         for (int[] rescale : RESCALES) {
-            List<IncrementalRemoteKeyedStateHandle> checkpoint = written(rescale[0]);
+            if (!only.isEmpty() && !only.equals(rescale[0] + ":" + rescale[1])) {
+                continue;
+            }
+            Map<Contender, List<IncrementalRemoteKeyedStateHandle>> written =
+                    new EnumMap<>(Contender.class);
+            for (Contender contender : contenders) {
+                Contender writer = own ? contender : Contender.ROCKSDB;
+                if (!written.containsKey(writer)) {
+                    written.put(writer, written(writer, rescale[0]));
+                }
+                written.put(contender, written.get(writer));
+            }
             Map<Contender, Measurement> measured = new EnumMap<>(Contender.class);
             for (int round = 0; round < rounds; round++) {
-                for (Contender contender : Contender.values()) {
+                for (Contender contender : contenders) {
                     measure(
                             contender,
                             rescale[1],
-                            checkpoint,
+                            written.get(contender),
                             measured.computeIfAbsent(contender, absent -> new Measurement()));
                 }
             }
-            print(rescale, checkpoint, measured);
+            print(rescale, written.get(contenders.get(0)), measured);
         }
     }
 
@@ -98,22 +135,27 @@ public final class RescaleBenchmark {
                 checkpoint.stream().mapToLong(handle -> handle.getStateSize()).sum() / 1_000_000,
                 checkpoint.stream().mapToInt(handle -> handle.getSharedState().size()).sum());
         System.out.printf(
-                "  %-36s %-34s | %-34s | %s%n",
-                "", "first record", reads + " random reads", "MB in the first checkpoint");
+                "  %-36s %-34s | %-34s | %-34s | %s%n",
+                "",
+                "first record",
+                reads + " random reads",
+                "CPU of the thread meanwhile",
+                "MB in the first checkpoint");
         measured.forEach(
                 (contender, one) ->
                         System.out.println(
                                 one.row(contender.title, measured.get(Contender.FERROSTATE))));
     }
 
-    /** A checkpoint of a job of that parallelism, written by Flink's backend with its defaults. */
-    private List<IncrementalRemoteKeyedStateHandle> written(int parallelism) throws Exception {
+    /** A checkpoint of a job of that parallelism. */
+    private List<IncrementalRemoteKeyedStateHandle> written(Contender writer, int parallelism)
+            throws Exception {
         CheckpointStreamFactory location = nextLocation();
         return inParallel(
                 parallelism,
                 index -> {
                     try (Subtask subtask =
-                            new Subtask(Contender.ROCKSDB, index, parallelism, List.of())) {
+                            new Subtask(writer, index, parallelism, List.of())) {
                         subtask.write(keys);
                         return subtask.checkpoint(checkpointId, location);
                     }
@@ -141,19 +183,35 @@ public final class RescaleBenchmark {
                                     new Subtask(contender, index, parallelism, checkpoint)) {
                                 subtask.read(keys, 1, 7);
                                 double first = secondsSince(started);
+                                forgetFiles();
+                                long begun = System.nanoTime();
+                                long cpu = threads.getCurrentThreadCpuTime();
                                 subtask.read(keys, reads, 11);
-                                double reads = secondsSince(started);
+                                double cpuOfReads =
+                                        (threads.getCurrentThreadCpuTime() - cpu) / 1e9;
+                                double reads = secondsSince(begun);
                                 IncrementalRemoteKeyedStateHandle next =
                                         subtask.checkpoint(checkpointId, location);
                                 double megabytes = next.getCheckpointedSize() / 1e6;
                                 next.discardState();
-                                return new double[] {first, reads, megabytes};
+                                return new double[] {first, reads, megabytes, cpuOfReads};
                             }
                         });
         measurement.add(
                 subtasks.stream().mapToDouble(one -> one[0]).max().orElseThrow(),
                 subtasks.stream().mapToDouble(one -> one[1]).max().orElseThrow(),
+                subtasks.stream().mapToDouble(one -> one[3]).max().orElseThrow(),
                 subtasks.stream().mapToDouble(one -> one[2]).sum());
+    }
+
+    private void forgetFiles() throws Exception {
+        if (cold) {
+            Process process =
+                    new ProcessBuilder("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches").start();
+            if (process.waitFor() != 0) {
+                throw new IllegalStateException("--cold is for root.");
+            }
+        }
     }
 
     private static double secondsSince(long nanos) {
