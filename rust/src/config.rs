@@ -82,7 +82,7 @@ impl Default for Config {
             partitioned_index_filters: true,
             periodic_compaction: 30 * 24 * 60 * 60,
             buffer: true,
-            buffer_ratio: 0.25,
+            buffer_ratio: 0.7,
             buffer_size: 64 << 20,
             statistics: cfg!(test),
             compression: vec![DBCompressionType::Lz4],
@@ -139,8 +139,8 @@ impl Config {
             "buffer.enabled" => self.buffer = parse(name, value)?,
             "buffer.memory-ratio" => {
                 self.buffer_ratio = at_least(name, value, 0.0)?;
-                if self.buffer_ratio > 0.5 {
-                    return Err(wrong(name, value, "must be at most 0.5"));
+                if self.buffer_ratio > 0.75 {
+                    return Err(wrong(name, value, "must be at most 0.75"));
                 }
             }
             "buffer.size" => self.buffer_size = at_least(name, value, 1)?,

@@ -10,6 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// where it does not, each read loads and decompresses it anew (0.4 ms instead of 10 us, measured).
 const SHARD_BYTES: usize = 64 << 20;
 
+/// What buffers leave to the block cache at least, for what finds a row: index and filter.
+const LEAST_CACHE_PART: usize = 4;
+
 /// More shards keep no more threads apart.
 const MOST_SHARD_BITS: u32 = 6;
 
@@ -28,7 +31,11 @@ struct Buffers {
     count: usize,
     /// Of timers (`timers`).
     queues: usize,
+    /// Of `bytes` those that queues take.
+    queue_bytes: usize,
     bytes: usize,
+    /// The most that memtables took lately, without what they are above their limit while they are flushed.
+    memtables: usize,
 }
 
 /// Bytes, at one moment.
@@ -59,6 +66,12 @@ pub fn block_cache(capacity: usize) -> Cache {
     options.set_capacity(capacity);
     options.set_num_shard_bits(shard_bits(capacity) as i32);
     Cache::new_lru_cache_opts(&options)
+}
+
+/// True if a block more pushes others out of a cache of that capacity.
+#[must_use]
+pub fn is_full(cache: &Cache, capacity: usize) -> bool {
+    cache.get_usage() >= capacity - capacity / 16
 }
 
 fn shard_bits(capacity: usize) -> u32 {
@@ -118,16 +131,38 @@ impl Memory {
         self.buffers().count -= 1;
     }
 
-    /// Bytes that all buffers, or all queues, together may take.
+    /// Bytes that all buffers, or all queues, together may take when memtables take nothing.
     #[must_use]
     pub fn whole_buffer_share(&self, ratio: f64) -> usize {
-        (self.capacity as f64 * ratio) as usize
+        (self.capacity as f64 * ratio).min((self.capacity - self.least_cache()) as f64) as usize
+    }
+
+    fn least_cache(&self) -> usize {
+        self.capacity / LEAST_CACHE_PART
     }
 
     /// Bytes that each of the buffers may take now.
     #[must_use]
     pub fn buffer_share(&self, ratio: f64) -> usize {
-        self.whole_buffer_share(ratio) / self.buffers().count.max(1)
+        let mut buffers = self.buffers();
+        let memtables = self.write_buffers.get_usage().min(self.write_buffers.get_buffer_size());
+        buffers.memtables = buffers.memtables.max(memtables);
+        let taken = self.least_cache() + buffers.memtables + buffers.queue_bytes;
+        let left = self.capacity.saturating_sub(taken);
+        self.whole_buffer_share(ratio).min(left) / buffers.count.max(1)
+    }
+
+    /// To be called now and then: what memtables took long ago they need no more.
+    pub fn forget_memtables(&self) {
+        let mut buffers = self.buffers();
+        buffers.memtables -= buffers.memtables / 8;
+    }
+
+    /// True if a block more pushes others out of the cache.
+    #[must_use]
+    pub fn is_cache_full(&self) -> bool {
+        let capacity = self.capacity.saturating_sub(self.buffers().bytes);
+        is_full(&self.cache, capacity)
     }
 
     /// A queue of timers more shares this memory.
@@ -146,7 +181,16 @@ impl Memory {
         self.whole_buffer_share(ratio) / self.buffers().queues.max(1)
     }
 
-    /// A buffer or queue takes `now` bytes instead of `before`; the cache gets along with the rest.
+    /// A queue takes `now` bytes instead of `before`.
+    pub fn charge_queue(&self, before: usize, now: usize) {
+        {
+            let mut buffers = self.buffers();
+            buffers.queue_bytes = buffers.queue_bytes + now - before;
+        }
+        self.charge_buffer(before, now);
+    }
+
+    /// A buffer takes `now` bytes instead of `before`; the cache gets along with the rest.
     pub fn charge_buffer(&self, before: usize, now: usize) {
         let mut buffers = self.buffers();
         buffers.bytes = buffers.bytes + now - before;

@@ -96,9 +96,9 @@ impl Queues {
         self.gone.len() * size_of::<u32>()
     }
 
-    fn remember_gone(&mut self, hash: u32, capacity: usize) {
+    fn remember_gone(&mut self, hash: u32, capacity: impl FnOnce() -> usize) {
         if self.gone.is_empty() {
-            self.gone = vec![0; capacity.clamp(LEAST_GONE, MOST_GONE).next_power_of_two()];
+            self.gone = vec![0; capacity().clamp(LEAST_GONE, MOST_GONE).next_power_of_two()];
         }
         let at = hash as usize & (self.gone.len() - 1);
         self.gone[at] = hash;
@@ -212,9 +212,7 @@ impl Table {
 
     /// Empties a segment; what stays of it moves.
     fn evict(&mut self, victim: Victim) -> Result<()> {
-        if self.must_flush(victim) {
-            self.flush_all()?;
-        }
+        self.write_what_goes(victim)?;
         self.queues.evictions += 1;
         let segments = self.queues.of(victim.queue);
         segments.retain(|segment| *segment != victim.segment);
@@ -234,20 +232,24 @@ impl Table {
         Ok(())
     }
 
-    /// True if something that would go is not in the database yet.
-    fn must_flush(&self, victim: Victim) -> bool {
+    /// Brings into the database what would go: what stays may stay dirty.
+    fn write_what_goes(&mut self, victim: Victim) -> Result<()> {
+        let mut going = Vec::new();
         let mut next = self.arena.first(victim.segment);
         while let Some(place) = next {
             let head = self.arena.head(place);
-            // The rows of a large map are found through it only.
-            let needed = head.is_dirty()
-                || head.kind() == Kind::Large && !self.buffered(head.column + 1).dirty.is_empty();
-            if needed && head.kind() != Kind::Dead && !victim.keeps(head) {
-                return true;
+            if head.kind() != Kind::Dead && !victim.keeps(head) {
+                // The rows of a large map are found through it only.
+                if head.kind() == Kind::Large && !self.buffered(head.column + 1).dirty.is_empty() {
+                    return self.flush_all();
+                }
+                if head.is_dirty() {
+                    going.push(place);
+                }
             }
             next = self.arena.next(place, head);
         }
-        false
+        self.write_places(going)
     }
 
     fn keep(&mut self, victim: Victim, place: u32, mut head: Head) {
@@ -274,8 +276,7 @@ impl Table {
         self.index.remove(head.hash, place);
         self.buffered_mut(head.column).records -= 1;
         if victim.queue == Queue::New {
-            let capacity = self.limit.most_bytes() / 128;
-            self.queues.remember_gone(head.hash, capacity);
+            self.queues.remember_gone(head.hash, || self.limit.most_bytes() / 256);
         }
         debug_assert!(!head.is_dirty(), "{:?} at {place} was not flushed", head.kind());
     }

@@ -5,12 +5,15 @@ use super::record::{Head, Kind};
 use super::table::{Shape, Table};
 use crate::db::WriteBatch;
 use crate::error::Result;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A batch is written when it has so many bytes.
 const BATCH_BYTES: usize = 1 << 20;
 /// When there is too much, the oldest part of it is written.
 const OLDEST_PART: usize = 4;
+/// Uses after which a record is likely to be written again soon.
+const HOT: u8 = 2;
 
 /// Bytes that the key of a row of a large map has in front (its map's number).
 pub(super) const MAP_NUMBER: usize = 4;
@@ -84,16 +87,13 @@ impl Table {
     }
 
     fn flush(&mut self, column: u16, extent: Extent) -> Result<()> {
-        let dirty = &self.buffered(column).dirty;
         let count = match extent {
-            Extent::All => dirty.len(),
-            Extent::Oldest => dirty.len().div_ceil(OLDEST_PART),
+            Extent::All => self.buffered(column).dirty.len(),
+            Extent::Oldest => self.oldest_first(column),
         };
-        if count > 0 {
-            let sorted = self.sorted(column, count);
-            let result = self.write(column, &sorted);
-            self.noted(result)?;
-        }
+        let places = &self.buffered(column).dirty[..count];
+        let sorted = self.sorted(column, places);
+        self.write_sorted(column, &sorted)?;
         let buffered = self.buffered_mut(column);
         buffered.dirty.drain(..count);
         if buffered.dirty.is_empty() {
@@ -102,11 +102,59 @@ impl Table {
         Ok(())
     }
 
+    /// Puts the oldest part of the dirty records at the front of their list, but for those that are written
+    /// all the time: they get another chance. How many that are.
+    fn oldest_first(&mut self, column: u16) -> usize {
+        let mut dirty = std::mem::take(&mut self.buffered_mut(column).dirty);
+        let wanted = dirty.len().div_ceil(OLDEST_PART);
+        let (mut oldest, mut hot, mut seen) = (Vec::with_capacity(wanted), Vec::new(), 0);
+        while oldest.len() < wanted && hot.len() < wanted && seen < dirty.len() {
+            let place = dirty[seen];
+            seen += 1;
+            let mut head = self.arena.head(place);
+            if !head.is_dirty() {
+                continue;
+            }
+            if head.uses() < HOT {
+                oldest.push(place);
+            } else {
+                head.set_uses(head.uses() - 1);
+                self.arena.set_head(place, head);
+                hot.push(place);
+            }
+        }
+        dirty.drain(..seen);
+        let too_hot = hot.split_off(wanted.saturating_sub(oldest.len()).min(hot.len()));
+        oldest.append(&mut hot);
+        let count = oldest.len();
+        oldest.append(&mut dirty);
+        oldest.extend(too_hot);
+        self.buffered_mut(column).dirty = oldest;
+        count
+    }
+
+    /// Writes records that are dirty, in whatever order they come.
+    pub(super) fn write_places(&mut self, places: Vec<u32>) -> Result<()> {
+        let mut of_columns = BTreeMap::<u16, Vec<u32>>::new();
+        for place in places {
+            of_columns.entry(self.arena.head(place).column).or_default().push(place);
+        }
+        for (column, places) in of_columns {
+            let sorted = self.sorted(column, &places);
+            self.write_sorted(column, &sorted)?;
+        }
+        Ok(())
+    }
+
+    fn write_sorted(&mut self, column: u16, sorted: &[Sorted]) -> Result<()> {
+        let result = self.write(column, sorted);
+        self.noted(result)
+    }
+
     /// Writes one record.
     pub(super) fn write_one(&mut self, place: u32) -> Result<()> {
         let column = self.arena.head(place).column;
-        let result = self.write(column, &[(0, place)]);
-        self.noted(result)?;
+        self.write_sorted(column, &[(0, place)])?;
         let dirty = &mut self.buffered_mut(column).dirty;
         if dirty.last() == Some(&place) {
             dirty.pop();
@@ -114,11 +162,11 @@ impl Table {
         Ok(())
     }
 
-    /// Dirty records among the first ones of the list, in the order of their keys.
-    fn sorted(&self, column: u16, count: usize) -> Vec<Sorted> {
+    /// Those of the places that are dirty, in the order of their keys.
+    fn sorted(&self, column: u16, places: &[u32]) -> Vec<Sorted> {
         let own = self.own_bytes(column);
         let key = |place: u32| self.arena.key(place, self.arena.head(place));
-        let mut sorted: Vec<Sorted> = self.buffered(column).dirty[..count]
+        let mut sorted: Vec<Sorted> = places
             .iter()
             .filter(|place| self.arena.head(**place).is_dirty())
             .map(|place| (front(stored(key(*place), own)), *place))
@@ -139,6 +187,9 @@ impl Table {
     }
 
     fn write(&mut self, column: u16, sorted: &[Sorted]) -> Result<()> {
+        if sorted.is_empty() {
+            return Ok(());
+        }
         let mut batch = WriteBatch::new(Arc::clone(self.column(column)));
         let mut written = 0;
         for (i, (_, place)) in sorted.iter().enumerate() {

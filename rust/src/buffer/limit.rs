@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 /// A buffer has at least so many segments, so that queues can move.
 const LEAST_SEGMENTS: usize = 6;
-/// Of the bytes it may take, at most this part is dirty: a checkpoint waits for it.
-const DIRTY_PART: usize = 2;
+/// At most so many bytes are dirty: a checkpoint waits for them.
 const MOST_DIRTY: usize = 16 << 20;
 /// Places are words of eight bytes, in 32 bits; half of them leaves room for what is moved meanwhile.
 const MOST_BYTES: usize = 16 << 30;
@@ -56,6 +55,9 @@ impl Limit {
 
     /// Of so many uses, `worthwhile` ones found a record, or one that had been there a while ago.
     pub(super) fn adapt(&mut self, uses: u64, worthwhile: u64) {
+        if let Some(memory) = &self.memory {
+            memory.forget_memtables();
+        }
         if worthwhile * GROWS_FROM >= uses {
             self.halved = self.halved.saturating_sub(1);
         } else if worthwhile * SHRINKS_BELOW < uses {
@@ -71,7 +73,7 @@ impl Limit {
     }
 
     pub(super) fn most_dirty(&self) -> usize {
-        (self.bytes() / DIRTY_PART).min(MOST_DIRTY)
+        self.bytes().min(MOST_DIRTY)
     }
 
     /// A power of two; the whole is some tens of them.

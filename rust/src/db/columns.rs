@@ -129,7 +129,9 @@ impl Column {
     ) -> Result<Option<usize>> {
         self.db.check()?;
         // SAFETY: `self` keeps the database open; the caller vouches for `value`.
-        unsafe { ffi::get(self.raw, &self.db.options, key, value, capacity) }
+        unsafe {
+            ffi::get(self.raw, (&self.db.options, self.db.fills_cache()), key, value, capacity)
+        }
     }
 
     /// Length of the value, which stands in `page` if it fits; None when absent.

@@ -16,6 +16,8 @@ extern "C" {
 /// Read and write options made once a database; freed with it.
 pub(super) struct RawOptions {
     read: *mut sys::rocksdb_readoptions_t,
+    /// Leaves the block cache as it is.
+    read_past_cache: *mut sys::rocksdb_readoptions_t,
     pub(super) write: *mut sys::rocksdb_writeoptions_t,
 }
 
@@ -29,9 +31,11 @@ impl RawOptions {
         // SAFETY: plain constructors and setters of the C API on fresh objects.
         unsafe {
             let read = sys::rocksdb_readoptions_create();
+            let read_past_cache = sys::rocksdb_readoptions_create();
+            sys::rocksdb_readoptions_set_fill_cache(read_past_cache, 0);
             let write = sys::rocksdb_writeoptions_create();
             sys::rocksdb_writeoptions_disable_WAL(write, 1);
-            Self { read, write }
+            Self { read, read_past_cache, write }
         }
     }
 }
@@ -41,6 +45,7 @@ impl Drop for RawOptions {
         // SAFETY: made by `new`, freed once.
         unsafe {
             sys::rocksdb_readoptions_destroy(self.read);
+            sys::rocksdb_readoptions_destroy(self.read_past_cache);
             sys::rocksdb_writeoptions_destroy(self.write);
         }
     }
@@ -63,23 +68,25 @@ pub(super) fn raw_db(db: &DBWithThreadMode<MultiThreaded>) -> *mut sys::rocksdb_
     unsafe { db.as_raw_ptr() }
 }
 
-/// Length of the value, which was written to `value` if it fits in; None when absent.
+/// Length of the value, which was written to `value` if it fits in; None when absent. `fill`: what is
+/// read goes into the block cache.
 ///
 /// # Safety
 /// `raw` points to a live database; `value` is writable for `capacity` bytes.
 pub(super) unsafe fn get(
     raw: RawColumn,
-    options: &RawOptions,
+    (options, fill): (&RawOptions, bool),
     key: &[u8],
     value: *mut u8,
     capacity: usize,
 ) -> Result<Option<usize>> {
+    let options = if fill { options.read } else { options.read_past_cache };
     let (mut length, mut found, mut error) = (0usize, 0u8, ptr::null_mut::<c_char>());
     // SAFETY: the caller vouches for the pointers; RocksDB writes at most `capacity` bytes.
     unsafe {
         sys::rocksdb_get_into_buffer_cf(
             raw.db,
-            options.read,
+            options,
             raw.column,
             key.as_ptr().cast(),
             key.len(),

@@ -1,5 +1,6 @@
 //! RocksDB, owned: one database a keyed backend. Knows column families and bytes; nothing of state
 //! types, checkpoints' plans or JNI.
+mod admission;
 mod assembly;
 mod columns;
 #[cfg(test)]

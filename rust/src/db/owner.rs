@@ -1,5 +1,6 @@
 //! The one owner of an open database. Fields close in the order they stand. Opening is `open.rs`'s
 //! business, bytes are `columns.rs`'s.
+use super::admission::Admission;
 use super::columns::Column;
 use super::ffi::{raw_db, RawColumn, RawOptions};
 use super::ffi_import;
@@ -44,9 +45,12 @@ pub struct Db {
     panic: OnceLock<String>,
     /// Holds RocksDB's counters, if it counts.
     pub(crate) statistics: Options,
+    admission: Admission,
     // After `rocks`: the database charges memory to these until it is closed.
-    _cache: Cache,
-    _memory: Option<Arc<Memory>>,
+    cache: Cache,
+    /// Bytes; of a cache that is this database's own.
+    cache_size: usize,
+    memory: Option<Arc<Memory>>,
 }
 
 impl Db {
@@ -75,8 +79,10 @@ impl Db {
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
             statistics: database_options,
-            _cache: cache,
-            _memory: memory,
+            admission: Admission::default(),
+            cache,
+            cache_size: config.block_cache_size,
+            memory,
         }))
     }
 
@@ -93,6 +99,15 @@ impl Db {
         } else {
             Err(self.refusal())
         }
+    }
+
+    /// True if what the next read of a row loads goes into the block cache.
+    #[inline]
+    pub(super) fn fills_cache(&self) -> bool {
+        self.admission.next(|| match &self.memory {
+            Some(memory) => memory.is_cache_full(),
+            None => crate::memory::is_full(&self.cache, self.cache_size),
+        })
     }
 
     #[cold]

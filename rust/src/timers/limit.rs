@@ -4,7 +4,9 @@ use crate::config::Config;
 use crate::memory::Memory;
 use std::sync::Arc;
 
-/// Of what the buffers may take, all queues together take this part more.
+/// Of what the buffers may take of a shared memory, all queues together may take this part.
+const SHARED_PART: usize = 11;
+/// Of a buffer's size where nothing is shared, a queue may take this part.
 const PART: usize = 4;
 /// What a small timer takes, about.
 const TIMER_BYTES: usize = 64;
@@ -28,7 +30,7 @@ pub struct Share {
 impl Share {
     #[must_use]
     pub fn new(config: &Config, memory: Option<Arc<Memory>>) -> Self {
-        let ratio = config.buffer_ratio / PART as f64;
+        let ratio = config.buffer_ratio / SHARED_PART as f64;
         Self { memory, ratio, bytes: config.buffer_size / PART }
     }
 
@@ -84,7 +86,7 @@ impl Limit {
             if !self.joined {
                 memory.join_queues();
             }
-            memory.charge_buffer(self.taken, size);
+            memory.charge_queue(self.taken, size);
         }
         self.joined = true;
         self.taken = size;
@@ -95,7 +97,7 @@ impl Limit {
 impl Drop for Limit {
     fn drop(&mut self) {
         if let (Some(memory), true) = (&self.share.memory, self.joined) {
-            memory.charge_buffer(self.taken, 0);
+            memory.charge_queue(self.taken, 0);
             memory.leave_queues();
         }
     }

@@ -259,7 +259,7 @@ fn keeps_to_its_limit(order: &str, groups: u8, time: impl Fn(u32) -> u64) {
     let memory = Arc::new(Memory::new(16 << 20, 0.5).expect("memory"));
     let layout = Layout { groups: groups.into(), ..ONE_BYTE };
     let mut s = subject(layout, 0, 16, Some(Arc::clone(&memory)));
-    let limit = memory.queue_share(0.25 / 4.0);
+    let limit = memory.queue_share(0.7 / 11.0);
     let check = |s: &Subject, when: &str| {
         let (dirty, size) = s.queue.usage();
         let most = limit + limit / 8;
@@ -304,7 +304,7 @@ fn the_queues_of_a_slot_share_what_there_is() {
     let memory = Arc::new(Memory::new(64 << 20, 0.5).expect("memory"));
     let mut first = subject(ONE_BYTE, 0, 0, Some(Arc::clone(&memory)));
     let mut second = subject(ONE_BYTE, 0, 0, Some(Arc::clone(&memory)));
-    let alone = memory.queue_share(0.25 / 4.0);
+    let alone = memory.queue_share(0.7 / 11.0);
     for n in 0..100_000 {
         first.queue.add(&timer(n as u8 % 128, n.into(), n)).expect("add");
     }

@@ -192,11 +192,11 @@ public final class FerrostateOptions {
     public static final ConfigOption<Double> BUFFER_MEMORY_RATIO =
             key("buffer.memory-ratio")
                     .doubleType()
-                    .defaultValue(0.25)
+                    .defaultValue(0.7)
                     .withDescription(
-                            "Fraction of the shared memory that the buffers of its databases may take,"
-                                    + " and timers a quarter of that; what they do not need is the block"
-                                    + " cache's. At most 0.5.");
+                            "Fraction of the block cache that the buffers of its databases may take as"
+                                    + " far as memtables leave it, timers an eleventh of that; what"
+                                    + " they do not need stays the cache's. At most 0.75.");
 
     public static final ConfigOption<MemorySize> BUFFER_SIZE =
             key("buffer.size")

@@ -60,8 +60,8 @@ final class OptionChecks {
         put(POSITIVE_SIZE, FerrostateOptions.BUFFER_SIZE);
         put(
                 new Check(
-                        value -> (Double) value > 0 && (Double) value <= 0.5,
-                        "must be larger than 0 and at most 0.5"),
+                        value -> (Double) value > 0 && (Double) value <= 0.75,
+                        "must be larger than 0 and at most 0.75"),
                 FerrostateOptions.BUFFER_MEMORY_RATIO);
         put(
                 new Check(
