@@ -74,6 +74,19 @@ fn what_is_appended_to_a_known_value_is_written_alone() {
     assert_eq!(s.get(b"list", 0), s.stored(b"list"));
 }
 
+/// Else a state of long lists that became short is written all the time.
+#[test]
+fn room_that_is_unused_is_not_dirty() {
+    let s = subject(1 << 20, None);
+    s.rows.put(b"list", 0, &[b'a'; 900]).expect("put");
+    assert!(s.buffer.usage().0 > 900, "{:?}", s.buffer.usage());
+    s.rows.put(b"list", 0, b"b").expect("put");
+    assert!(s.buffer.usage().0 < 40, "{:?}", s.buffer.usage());
+    s.rows.delete(b"list", 0).expect("delete");
+    s.rows.merge(b"list", b"c").expect("merge");
+    assert_eq!(s.buffer.usage().0, s.buffer.count_dirty());
+}
+
 #[test]
 fn appended_to_what_is_not_known_it_is_one_operand() {
     let s = subject(1 << 20, None);
@@ -292,6 +305,7 @@ proptest! {
                 }
             }
         }
+        prop_assert_eq!(s.buffer.usage().0, s.buffer.count_dirty());
         db::fail_writes(false);
         s.buffer.flush().expect("writes pass again");
         prop_assert_eq!(s.buffer.usage().0, 0, "nothing is dirty");

@@ -181,13 +181,13 @@ impl Table {
 
     fn another(&mut self) -> usize {
         let segment = self.arena.add();
-        self.charge(1);
+        self.charge();
         segment
     }
 
-    /// Tells the memory what is taken, with so many segments that are in no queue yet.
-    fn charge(&mut self, more: usize) {
-        let segments = (self.queues.held() + more) * self.arena.segment_bytes();
+    /// Tells the memory what is taken.
+    fn charge(&mut self) {
+        let segments = self.arena.bytes_held();
         self.limit.take(segments + self.index.bytes() + self.queues.gone_bytes());
     }
 
@@ -254,6 +254,7 @@ impl Table {
 
     fn keep(&mut self, victim: Victim, place: u32, mut head: Head) {
         let queue = if victim.compact { victim.queue } else { Queue::Kept };
+        head.trim();
         if !self.has_room(queue, head.bytes()) {
             // One above the limit for as long as the victim is there.
             let segment = self.queues.spare.pop().unwrap_or_else(|| self.arena.add());
@@ -293,6 +294,6 @@ impl Table {
         } else {
             self.arena.free(segment);
         }
-        self.charge(0);
+        self.charge();
     }
 }

@@ -1,14 +1,19 @@
 //! Where the record of a key lies: an open-addressing table of hashes and places, eight bytes each. It
 //! knows nothing of records: whether a place has the key that is looked for, the caller says.
+use super::memory::Memory;
 
 /// A slot is a hash above a place; places are not 0.
 const EMPTY: u64 = 0;
 const LEAST: usize = 64;
 
 pub(super) struct Index {
-    slots: Vec<u64>,
+    memory: Memory,
+    /// A power of two.
+    slots: usize,
     used: usize,
 }
+
+const SLOT: usize = size_of::<u64>();
 
 #[inline]
 fn slot(hash: u32, place: u32) -> u64 {
@@ -17,11 +22,22 @@ fn slot(hash: u32, place: u32) -> u64 {
 
 impl Index {
     pub(super) fn new() -> Self {
-        Self { slots: vec![EMPTY; LEAST], used: 0 }
+        Self { memory: Memory::zeroed(LEAST * SLOT), slots: LEAST, used: 0 }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<u64>()
+        self.slots * SLOT
+    }
+
+    #[inline]
+    fn at(&self, slot: usize) -> u64 {
+        let bytes = self.memory.from(slot * SLOT).first_chunk().expect("slots are whole");
+        u64::from_ne_bytes(*bytes)
+    }
+
+    #[inline]
+    fn set(&mut self, slot: usize, content: u64) {
+        self.memory.from_mut(slot * SLOT)[..SLOT].copy_from_slice(&content.to_ne_bytes());
     }
 
     #[cfg(test)]
@@ -31,7 +47,7 @@ impl Index {
 
     #[inline]
     fn mask(&self) -> usize {
-        self.slots.len() - 1
+        self.slots - 1
     }
 
     /// The first place under this hash that `is_it`.
@@ -40,7 +56,7 @@ impl Index {
         let mask = self.mask();
         let mut at = hash as usize & mask;
         loop {
-            let slot = self.slots[at];
+            let slot = self.at(at);
             if slot == EMPTY {
                 return None;
             }
@@ -53,7 +69,7 @@ impl Index {
 
     /// Adds a place that is not there.
     pub(super) fn insert(&mut self, hash: u32, place: u32) {
-        if (self.used + 1) * 4 > self.slots.len() * 3 {
+        if (self.used + 1) * 4 > self.slots * 3 {
             self.grow();
         }
         self.used += 1;
@@ -63,27 +79,30 @@ impl Index {
     fn put(&mut self, slot: u64) {
         let mask = self.mask();
         let mut at = (slot >> 32) as usize & mask;
-        while self.slots[at] != EMPTY {
+        while self.at(at) != EMPTY {
             at = (at + 1) & mask;
         }
-        self.slots[at] = slot;
+        self.set(at, slot);
     }
 
     #[cold]
     fn grow(&mut self) {
-        self.resize(self.slots.len() * 2);
+        self.resize(self.slots * 2);
     }
 
     /// Gives memory back after much has been taken out: a small table is in the processor's caches.
     pub(super) fn shrink(&mut self) {
         let enough = (self.used * 2).next_power_of_two().max(LEAST);
-        if enough * 2 < self.slots.len() {
+        if enough * 2 < self.slots {
             self.resize(enough);
         }
     }
 
     fn resize(&mut self, slots: usize) {
-        for slot in std::mem::replace(&mut self.slots, vec![EMPTY; slots]) {
+        let former = std::mem::replace(&mut self.memory, Memory::zeroed(slots * SLOT));
+        self.slots = slots;
+        for slot in former.chunks_exact(SLOT) {
+            let slot = u64::from_ne_bytes(*slot.first_chunk().expect("eight bytes"));
             if slot != EMPTY {
                 self.put(slot);
             }
@@ -93,8 +112,8 @@ impl Index {
     fn position(&self, hash: u32, place: u32) -> Option<usize> {
         let (mask, wanted) = (self.mask(), slot(hash, place));
         let mut at = hash as usize & mask;
-        while self.slots[at] != EMPTY {
-            if self.slots[at] == wanted {
+        while self.at(at) != EMPTY {
+            if self.at(at) == wanted {
                 return Some(at);
             }
             at = (at + 1) & mask;
@@ -105,7 +124,7 @@ impl Index {
     /// A record has moved.
     pub(super) fn moved(&mut self, hash: u32, from: u32, to: u32) {
         if let Some(at) = self.position(hash, from) {
-            self.slots[at] = slot(hash, to);
+            self.set(at, slot(hash, to));
         }
     }
 
@@ -117,18 +136,18 @@ impl Index {
         let mut at = gap;
         loop {
             at = (at + 1) & mask;
-            let slot = self.slots[at];
+            let slot = self.at(at);
             if slot == EMPTY {
                 break;
             }
             // It may move to the gap if its own place is not behind it.
             let home = (slot >> 32) as usize & mask;
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
-                self.slots[gap] = slot;
+                self.set(gap, slot);
                 gap = at;
             }
         }
-        self.slots[gap] = EMPTY;
+        self.set(gap, EMPTY);
     }
 }
 

@@ -201,7 +201,7 @@ impl Table {
             if flags.is_some_and(|flags| flags & DIRTY != 0) {
                 self.set_dirty(place, head);
             } else {
-                self.arena.set_head(place, head);
+                self.set_head(place, head);
             }
             return Ok(());
         }

@@ -9,6 +9,7 @@ mod hash;
 mod index;
 mod limit;
 mod maps;
+mod memory;
 mod packed;
 mod record;
 mod rows;

@@ -132,6 +132,24 @@ impl Head {
         self.words as usize * 8
     }
 
+    /// Gives up room when most of it is unused.
+    pub(super) fn trim(&mut self) {
+        let needed = size(self.key_length.into(), self.value_length as usize);
+        if needed * 2 < self.bytes() {
+            self.words = (needed / 8) as u32;
+        }
+    }
+
+    /// Bytes that a flush writes, about: not the room that is unused.
+    #[inline]
+    pub(super) fn dirty_bytes(self) -> usize {
+        if self.is_dirty() {
+            HEADER + usize::from(self.key_length) + self.value_length as usize
+        } else {
+            0
+        }
+    }
+
     /// Bytes that there is room for behind the key.
     #[inline]
     pub(super) fn capacity(self) -> usize {

@@ -76,6 +76,13 @@ impl Buffer {
         self.table().counters
     }
 
+    /// What `usage` says first, counted anew.
+    #[cfg(test)]
+    pub(super) fn count_dirty(&self) -> usize {
+        let table = self.table();
+        table.records().map(|(_, head)| head.dirty_bytes()).sum()
+    }
+
     /// Bytes that are not in the database yet, and bytes that the buffer takes.
     #[must_use]
     pub fn usage(&self) -> (usize, usize) {

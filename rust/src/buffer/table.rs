@@ -63,7 +63,7 @@ pub(super) struct Table {
     pub(super) limit: Limit,
     /// By the number that records have. None: dropped.
     pub(super) columns: Vec<Option<Buffered>>,
-    /// Bytes of dirty records.
+    /// Of all records: `Head::dirty_bytes`.
     pub(super) dirty_bytes: usize,
     /// What the limit allows of them, as of lately.
     pub(super) most_dirty: usize,
@@ -202,27 +202,33 @@ impl Table {
         let moved = self.arena.copy(place, to, segment);
         self.index.moved(head.hash, place, moved);
         if head.is_dirty() {
-            self.dirty_bytes = self.dirty_bytes + to.bytes() - head.bytes();
             self.buffered_mut(head.column).dirty.push(moved);
         }
         self.arena.bury(place, head);
         (moved, to)
     }
 
+    /// Writes back a header.
+    #[inline]
+    pub(super) fn set_head(&mut self, place: u32, head: Head) {
+        let former = self.arena.head(place).dirty_bytes();
+        self.dirty_bytes = self.dirty_bytes + head.dirty_bytes() - former;
+        self.arena.set_head(place, head);
+    }
+
     /// Writes back a header whose record says what the database does not.
     #[inline]
     pub(super) fn set_dirty(&mut self, place: u32, mut head: Head) {
-        if !head.is_dirty() {
-            head.set_dirty(true);
-            self.dirty_bytes += head.bytes();
+        let was_dirty = head.is_dirty();
+        head.set_dirty(true);
+        self.set_head(place, head);
+        if !was_dirty {
             let buffered = self.buffered_mut(head.column);
             buffered.dirty.push(place);
             if buffered.dirty.len() > buffered.tidy {
-                self.arena.set_head(place, head);
                 self.tidy(head.column);
             }
         }
-        self.arena.set_head(place, head);
     }
 
     /// Takes what is not dirty any more, and what is there twice, out of the list of dirty records.
@@ -238,21 +244,27 @@ impl Table {
 
     /// Writes back a header whose record says what the database says.
     pub(super) fn set_clean(&mut self, place: u32, mut head: Head) {
-        if head.is_dirty() {
-            head.set_dirty(false);
-            self.dirty_bytes -= head.bytes();
-        }
-        self.arena.set_head(place, head);
+        head.set_dirty(false);
+        self.set_head(place, head);
     }
 
     /// Forgets a record.
     pub(super) fn discard(&mut self, place: u32, head: Head) {
-        if head.is_dirty() {
-            self.dirty_bytes -= head.bytes();
-        }
+        self.dirty_bytes -= self.arena.head(place).dirty_bytes();
         self.index.remove(head.hash, place);
         self.arena.bury(place, head);
         self.buffered_mut(head.column).records -= 1;
+    }
+
+    /// Every record there is.
+    #[cfg(test)]
+    pub(super) fn records(&self) -> impl Iterator<Item = (u32, Head)> + '_ {
+        let all = |segment| {
+            let next = |place: &u32| self.arena.next(*place, self.arena.head(*place));
+            std::iter::successors(self.arena.first(segment), next)
+        };
+        let places = self.queues.all().into_iter().flat_map(all);
+        places.map(|place| (place, self.arena.head(place)))
     }
 
     /// Forgets all records of a column family, dirty ones too.

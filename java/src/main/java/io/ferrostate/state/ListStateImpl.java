@@ -30,6 +30,9 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
 
     private static final byte DELIMITER = ',';
 
+    /** Room for more elements is not made before they are seen. */
+    private static final int MOST_EXPECTED = 1 << 12;
+
     private TypeSerializer<V> elementSerializer;
 
     ListStateImpl(StateAccess<K> access) {
@@ -62,12 +65,22 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
     }
 
     private List<V> read(DataInputDeserializer stored) throws IOException {
-        List<V> elements = new ArrayList<>();
+        int length = stored.available();
+        ArrayList<V> elements = new ArrayList<>();
         while (stored.available() > 0) {
-            elements.add(deserialize(stored, elementSerializer));
+            V element = deserialize(stored, elementSerializer);
+            if (elements.isEmpty()) {
+                elements.ensureCapacity(count(length, length - stored.available()));
+            }
+            elements.add(element);
             stored.skipBytes(1);
         }
         return elements;
+    }
+
+    /** How many elements there are if all are as long as the first one; within reason. */
+    private static int count(int bytes, int bytesOfFirst) {
+        return Math.min(MOST_EXPECTED, bytes / (bytesOfFirst + 1) + 1);
     }
 
     @Override

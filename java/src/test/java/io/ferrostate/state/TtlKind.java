@@ -151,6 +151,10 @@ enum TtlKind {
         return descriptor.get();
     }
 
+    boolean isList() {
+        return descriptor() instanceof ListStateDescriptor;
+    }
+
     /** Does something to the state and says what came of it. */
     String operate(State state, Random random) throws Exception {
         return show(operation.run(state, random, values));

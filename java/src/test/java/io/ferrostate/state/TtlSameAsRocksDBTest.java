@@ -39,7 +39,13 @@ import java.util.stream.Stream;
 
 /**
  * The same operations at the same time on Ferrostate and on Flink's RocksDB backend give the same answers,
- * and after compactions the same rows are left, byte for byte.
+ * and after compactions the same rows are left, byte for byte. Lists are compared with the write buffer and without it.
+ *
+ * <p>With the buffer, a list's former elements and those added to it reach RocksDB as one value, whose
+ * expired front the next compaction drops. Without it, that compaction joins them and drops nothing of the
+ * former ones: the one after that does. So expired elements go one compaction sooner; when they go
+ * nobody can count on: both are compacted twice before they are compared. Elements that live are dropped by
+ * neither, and what {@code NeverReturnExpired} answers does not depend on compactions.
  */
 @Timeout(240)
 class TtlSameAsRocksDBTest {
@@ -53,21 +59,29 @@ class TtlSameAsRocksDBTest {
         return Arrays.stream(TtlKind.values())
                 .flatMap(
                         kind ->
-                                Stream.of(
-                                        Arguments.of(
-                                                kind,
-                                                UpdateType.OnCreateAndWrite,
-                                                StateVisibility.NeverReturnExpired),
-                                        Arguments.of(
-                                                kind,
-                                                UpdateType.OnReadAndWrite,
-                                                StateVisibility.ReturnExpiredIfNotCleanedUp)));
+                                (kind.isList() ? Stream.of(true, false) : Stream.of(true))
+                                        .flatMap(buffer -> configurations(kind, buffer)));
+    }
+
+    private static Stream<Arguments> configurations(TtlKind kind, boolean buffer) {
+        return Stream.of(
+                Arguments.of(
+                        kind,
+                        UpdateType.OnCreateAndWrite,
+                        StateVisibility.NeverReturnExpired,
+                        buffer),
+                Arguments.of(
+                        kind,
+                        UpdateType.OnReadAndWrite,
+                        StateVisibility.ReturnExpiredIfNotCleanedUp,
+                        buffer));
     }
 
     @ParameterizedTest
     @MethodSource("kinds")
     void compactionsLeaveTheSameRows(
-            TtlKind kind, UpdateType updateType, StateVisibility visibility) throws Exception {
+            TtlKind kind, UpdateType updateType, StateVisibility visibility, boolean buffer)
+            throws Exception {
         StateTtlConfig config =
                 StateTtlConfig.newBuilder(Duration.ofMillis(TTL))
                         .setUpdateType(updateType)
@@ -76,19 +90,20 @@ class TtlSameAsRocksDBTest {
                         .build();
         MockTtlTimeProvider clock = new MockTtlTimeProvider();
         try (Subject theirs = new Subject(kind, config, clock, rocksdb());
-                Subject ours = new Subject(kind, config, clock, ferrostate())) {
+                Subject ours = new Subject(kind, config, clock, ferrostate(buffer))) {
             Random random = new Random(kind.ordinal());
+            int compactions = kind.isList() && buffer ? 2 : 1;
             int partial = 0;
             for (int i = 0; i < OPERATIONS; i++) {
                 clock.time += random.nextInt(6);
                 sameAnswer(theirs, ours, random.nextLong());
                 if (random.nextInt(60) == 0) {
-                    partial += sameRowsAfterCompaction(theirs, ours) ? 1 : 0;
+                    partial += sameRowsAfter(compactions, theirs, ours) ? 1 : 0;
                 }
             }
             assertThat(partial).as("compactions that left some rows").isPositive();
             clock.time += TTL;
-            sameRowsAfterCompaction(theirs, ours);
+            sameRowsAfter(compactions, theirs, ours);
             assertThat(ours.rows()).as("all has expired").isEmpty();
         }
     }
@@ -107,7 +122,7 @@ class TtlSameAsRocksDBTest {
                         .build();
         MockTtlTimeProvider clock = new MockTtlTimeProvider();
         try (Subject theirs = new Subject(kind, config, clock, rocksdb());
-                Subject ours = new Subject(kind, config, clock, ferrostate())) {
+                Subject ours = new Subject(kind, config, clock, ferrostate(true))) {
             Random random = new Random(kind.ordinal());
             operate(100, theirs, ours, random);
             clock.time += TTL * 3 / 4;
@@ -142,9 +157,12 @@ class TtlSameAsRocksDBTest {
     }
 
     /** True if rows are left. */
-    private static boolean sameRowsAfterCompaction(Subject theirs, Subject ours) throws Exception {
-        ours.compact();
-        theirs.compact();
+    private static boolean sameRowsAfter(int compactions, Subject theirs, Subject ours)
+            throws Exception {
+        for (int i = 0; i < compactions; i++) {
+            ours.compact();
+            theirs.compact();
+        }
         List<String> rows = theirs.rows();
         assertThat(ours.rows()).isEqualTo(rows);
         return !rows.isEmpty();
@@ -156,10 +174,9 @@ class TtlSameAsRocksDBTest {
         return backend;
     }
 
-    private AbstractStateBackend ferrostate() {
-        // The buffer joins elements before RocksDB sees them, so that the filter drops some of them sooner.
+    private AbstractStateBackend ferrostate(boolean buffer) {
         return new FerrostateStateBackend(false)
-                .set(FerrostateOptions.BUFFER_ENABLED, false)
+                .set(FerrostateOptions.BUFFER_ENABLED, buffer)
                 .setLocalDirectories(directory.resolve("ferrostate").toString());
     }
 
