@@ -26,8 +26,8 @@ impl Memory {
         let mut start = 0;
         if length >= HUGE {
             start = map.as_mut_ptr().align_offset(HUGE).min(HUGE);
-            // Advice; small pages do as well.
-            let _ = map.advise_range(memmap2::Advice::HugePage, start, length);
+            // Advice: small pages do as well. For all of it, so that neighbours are one mapping to the system.
+            let _ = map.advise(memmap2::Advice::HugePage);
         }
         Self { map: Some(map), start, end: start + length }
     }
