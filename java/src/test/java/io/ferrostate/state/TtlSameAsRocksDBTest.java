@@ -6,6 +6,7 @@ import io.ferrostate.FerrostateOptions;
 import io.ferrostate.FerrostateStateBackend;
 import io.ferrostate.backend.KeyedBackends;
 
+import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.State;
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.state.StateTtlConfig;
@@ -21,6 +22,7 @@ import org.apache.flink.runtime.state.VoidNamespaceSerializer;
 import org.apache.flink.runtime.state.internal.InternalKvState;
 import org.apache.flink.runtime.state.ttl.MockTtlTimeProvider;
 import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -105,6 +107,33 @@ class TtlSameAsRocksDBTest {
             clock.time += TTL;
             sameRowsAfter(compactions, theirs, ours);
             assertThat(ours.rows()).as("all has expired").isEmpty();
+        }
+    }
+
+    /** What the class comment says of lists. */
+    @Test
+    @SuppressWarnings("unchecked")
+    void expiredElementsOfAListGoOneCompactionSooner() throws Exception {
+        StateTtlConfig config = StateTtlConfig.newBuilder(Duration.ofMillis(TTL)).build();
+        MockTtlTimeProvider clock = new MockTtlTimeProvider();
+        try (Subject theirs = new Subject(TtlKind.LIST_INT, config, clock, rocksdb());
+                Subject ours = new Subject(TtlKind.LIST_INT, config, clock, ferrostate(true))) {
+            for (Subject subject : List.of(theirs, ours)) {
+                subject.backend.setCurrentKey(1);
+                ListState<Integer> list = (ListState<Integer>) subject.state;
+                list.add(1);
+                subject.compact();
+                assertThat(list.get()).containsExactly(1);
+            }
+            clock.time += TTL;
+            for (Subject subject : List.of(theirs, ours)) {
+                // More than what was there: the buffer writes all of it anew.
+                ((ListState<Integer>) subject.state).addAll(List.of(2, 3));
+                subject.compact();
+            }
+            assertThat(ours.rows()).hasSize(1).isNotEqualTo(theirs.rows());
+            theirs.compact();
+            assertThat(ours.rows()).isEqualTo(theirs.rows());
         }
     }
 
