@@ -164,13 +164,13 @@ impl Arena {
     #[inline]
     fn bytes(&self, place: u32) -> &[u8] {
         let (region, offset) = self.find(place);
-        self.regions[region].from(offset)
+        self.regions[region].behind(offset)
     }
 
     #[inline]
     fn bytes_mut(&mut self, place: u32) -> &mut [u8] {
         let (region, offset) = self.find(place);
-        self.regions[region].from_mut(offset)
+        self.regions[region].behind_mut(offset)
     }
 
     #[inline]

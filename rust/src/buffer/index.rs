@@ -31,13 +31,13 @@ impl Index {
 
     #[inline]
     fn at(&self, slot: usize) -> u64 {
-        let bytes = self.memory.from(slot * SLOT).first_chunk().expect("slots are whole");
+        let bytes = self.memory.behind(slot * SLOT).first_chunk().expect("slots are whole");
         u64::from_ne_bytes(*bytes)
     }
 
     #[inline]
     fn set(&mut self, slot: usize, content: u64) {
-        self.memory.from_mut(slot * SLOT)[..SLOT].copy_from_slice(&content.to_ne_bytes());
+        self.memory.behind_mut(slot * SLOT)[..SLOT].copy_from_slice(&content.to_ne_bytes());
     }
 
     #[cfg(test)]

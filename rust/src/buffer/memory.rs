@@ -38,12 +38,12 @@ impl Memory {
 
     /// What lies behind an offset.
     #[inline]
-    pub(super) fn from(&self, offset: usize) -> &[u8] {
+    pub(super) fn behind(&self, offset: usize) -> &[u8] {
         self.map.as_ref().map_or(&[], |map| &map[self.start + offset..self.end])
     }
 
     #[inline]
-    pub(super) fn from_mut(&mut self, offset: usize) -> &mut [u8] {
+    pub(super) fn behind_mut(&mut self, offset: usize) -> &mut [u8] {
         let (start, end) = (self.start + offset, self.end);
         self.map.as_mut().map_or(&mut [], |map| &mut map[start..end])
     }
@@ -54,13 +54,13 @@ impl Deref for Memory {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        self.from(0)
+        self.behind(0)
     }
 }
 
 impl DerefMut for Memory {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        self.from_mut(0)
+        self.behind_mut(0)
     }
 }
