@@ -44,10 +44,14 @@ fn main() -> ExitCode {
     let (text, code) = match done {
         Ok(done) => done,
         Err(failure) => {
-            eprintln!("ferrostate: {}", render::lines(&failure.text));
+            let _ = writeln!(std::io::stderr(), "ferrostate: {}", render::lines(&failure.text));
             return ExitCode::from(failure.code);
         }
     };
+    // Names are a user's: nothing in them may steer a terminal.
+    let ours =
+        line.common.json || matches!(line.command, Command::Completions { .. } | Command::Man);
+    let text = if ours { text } else { render::lines(&text) };
     // Whoever reads may stop to: `ferrostate files ... | head`.
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(UNABLE),

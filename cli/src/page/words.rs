@@ -1,5 +1,7 @@
 //! Text for a page: escaped, and dates.
 
+use crate::render::steers;
+
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -9,7 +11,7 @@ pub fn escape(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
-            c if c.is_control() => escaped.push('\u{fffd}'),
+            c if steers(c) => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

@@ -13,6 +13,7 @@ use crate::databases::Databases;
 use crate::failure::{Failure, Result, CORRUPT};
 use crate::find::{find, Checkpoint, Target};
 use crate::progress;
+use crate::render::steers;
 use crate::sizes::SnapshotSizes;
 use crate::snapshot::Snapshot;
 use crate::store::{Location, Stores};
@@ -150,5 +151,14 @@ async fn retained(stores: &Stores, checkpoint: &Checkpoint) -> (Retained, Option
 
 pub fn json(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::unable)?;
-    Ok(text + "\n")
+    // They stand in strings only, and JSON allows them there; a terminal does not.
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        match c {
+            c if c != '\n' && steers(c) => escaped += &format!("\\u{:04x}", u32::from(c)),
+            c => escaped.push(c),
+        }
+    }
+    escaped.push('\n');
+    Ok(escaped)
 }

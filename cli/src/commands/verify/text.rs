@@ -1,6 +1,6 @@
 //! How `verify` says what it found, to people.
 use super::Report;
-use crate::render::size;
+use crate::render::{plain, size};
 
 pub fn of(report: &Report) -> String {
     let mut lines = Vec::new();
@@ -23,5 +23,6 @@ pub fn of(report: &Report) -> String {
     }
     let incomplete = report.incomplete.iter();
     lines.extend(incomplete.map(|path| format!("no _metadata: {path}, in flight or left over")));
-    lines.join("\n") + "\n"
+    // A name that ends a line could say that all is whole.
+    lines.iter().map(|line| plain(line) + "\n").collect()
 }
