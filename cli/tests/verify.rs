@@ -115,6 +115,19 @@ fn a_changed_bit_in_a_table_file_is_4() {
 }
 
 #[test]
+fn a_changed_bit_anywhere_in_the_footer_is_4() {
+    let (root, snapshot, tables) = damaged("rocksdb-incremental");
+    let good = fs::read(&tables[0]).expect("read");
+    for at in good.len() - 53..good.len() {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&tables[0], bytes).expect("written");
+        let (code, said) = verify(root.path(), &snapshot, true);
+        assert_eq!(code, 4, "byte {at} of {}: {said}", good.len());
+    }
+}
+
+#[test]
 fn a_manifest_that_says_something_else_is_4() {
     let (root, snapshot, _) = damaged("rocksdb-full");
     let listed = json(tool(root.path()).arg("files").arg(&snapshot));
