@@ -143,7 +143,7 @@ pub struct Orphans {
     pub stopped: bool,
     /// What a GiB costs in a month, to say what the orphans do; the default is that of S3 Standard in
     /// us-east-1
-    #[arg(long, value_name = "PRICE", default_value_t = 0.023)]
+    #[arg(long, value_name = "PRICE", default_value_t = 0.023, value_parser = price)]
     pub price: f64,
     /// What the price is in
     #[arg(long, value_name = "NAME", default_value = "USD")]
@@ -186,6 +186,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: u64 = number.parse().map_err(|_| "a number and s, m, h or d".to_owned())?;
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "too long".to_owned())
+}
+
+fn price(text: &str) -> Result<f64, String> {
+    let price = text.parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "it must be a number".to_owned())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -19,7 +19,7 @@ pub enum Target {
     Several(Several),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     pub id: u64,
     pub directory: Location,
@@ -97,7 +97,7 @@ pub async fn checkpoints(stores: &Stores, directory: &Location) -> Result<Vec<Ch
         let complete = stores.size(&directory.join(METADATA)).await?.is_some();
         found.push(Checkpoint { id, directory, complete });
     }
-    found.sort_by_key(|checkpoint| checkpoint.id);
+    found.sort_by(|a, b| a.id.cmp(&b.id).then(a.directory.cmp(&b.directory)));
     Ok(found)
 }
 

@@ -1,14 +1,18 @@
 //! What of a job's directory is in use: every `_metadata` in it, beside it and elsewhere, read. One that
 //! cannot be read is a refusal: what it refers to is not known.
+use std::collections::{BTreeSet, HashSet};
+
 use ferrostate_formats::metadata::{Metadata, OperatorState, Stream};
 
 use crate::failure::{Failure, Result, CORRUPT, MISSING, NO_METADATA};
-use crate::find::{checkpoints, find, Checkpoint};
+use crate::find::{checkpoints, find, Checkpoint, Target};
 use crate::leftovers::InUse;
 use crate::snapshot::Snapshot;
 use crate::store::{Location, Stores};
 
 const METADATA: &str = "_metadata";
+/// Of a job whose checkpoints go while they are read.
+const LISTINGS: usize = 16;
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -19,26 +23,42 @@ pub struct Read {
 }
 
 impl Read {
-    /// All complete checkpoints of the job. One that is deleted while this reads is passed over.
+    /// All complete checkpoints of the job. One that is deleted while this reads is passed over; since the
+    /// one that subsumed it may not have been listed yet, they are listed until two listings are the same.
     pub async fn job(&mut self, stores: &Stores, job: &Location) -> Result<()> {
-        for checkpoint in checkpoints(stores, job).await? {
-            if checkpoint.complete {
-                self.checkpoint(stores, &checkpoint).await?;
+        let mut listed = checkpoints(stores, job).await?;
+        let mut read = HashSet::new();
+        for _ in 0..LISTINGS {
+            for checkpoint in &listed {
+                if !checkpoint.complete {
+                    known(stores, checkpoint).await?;
+                } else if !read.contains(&checkpoint.directory)
+                    && self.checkpoint(stores, checkpoint).await?
+                {
+                    read.insert(checkpoint.directory.clone());
+                }
             }
+            let again = checkpoints(stores, job).await?;
+            if again == listed {
+                return Ok(());
+            }
+            listed = again;
         }
-        Ok(())
+        let text = "refused, since its checkpoints come and go faster than they are read";
+        Err(Failure::unable(format!("{job}: {text}")))
     }
 
-    async fn checkpoint(&mut self, stores: &Stores, checkpoint: &Checkpoint) -> Result<()> {
+    /// Whether it is there.
+    async fn checkpoint(&mut self, stores: &Stores, checkpoint: &Checkpoint) -> Result<bool> {
         let path = checkpoint.directory.join(METADATA);
         if !self.snapshot(stores, checkpoint.directory.clone()).await? {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(written) = stores.modified(&path).await? else { return Ok(()) };
+        let Some(written) = stores.modified(&path).await? else { return Ok(false) };
         if self.in_use.newest.is_none_or(|(newest, _)| newest <= checkpoint.id) {
             self.in_use.newest = Some((checkpoint.id, written));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Every `_metadata` among the files of the job, wherever it lies.
@@ -54,11 +74,19 @@ impl Read {
 
     /// Jobs beside this one may have been restored from it.
     pub async fn siblings(&mut self, stores: &Stores, job: &Location) -> Result<()> {
-        let Some(above) = job.parent() else { return Ok(()) };
-        let names = stores.directories(&above).await?;
-        for name in names.iter().filter(|name| is_job_id(name)) {
-            let sibling = above.join(name);
-            if sibling != *job {
+        // The path may lead there through a link, with other jobs beside it.
+        let real = stores.real(job).await?;
+        let mut beside = BTreeSet::new();
+        for above in [job.parent(), real.parent()].into_iter().flatten() {
+            let names = stores.directories(&above).await?;
+            let jobs = names.iter().filter(|name| is_job_id(name)).map(|name| above.join(name));
+            beside.extend(jobs);
+        }
+        for sibling in beside {
+            if sibling != *job && sibling != real {
+                if stores.unclear(&sibling, false).await? {
+                    return Err(unclear(&sibling));
+                }
                 // Its checkpoints say nothing about what is in flight here.
                 let newest = self.in_use.newest;
                 self.job(stores, &sibling).await?;
@@ -71,7 +99,21 @@ impl Read {
     /// A savepoint or checkpoint, or all of a job, by its path.
     pub async fn elsewhere(&mut self, stores: &Stores, path: &str) -> Result<()> {
         let newest = self.in_use.newest;
-        for directory in find(stores, path).await?.snapshots() {
+        let target = find(stores, path).await?;
+        let alone = match &target {
+            Target::Snapshot(directory) => vec![directory.clone()],
+            Target::Job { directory, .. } => {
+                self.job(stores, directory).await?;
+                Vec::new()
+            }
+            Target::Several(several) => {
+                for job in &several.jobs {
+                    self.job(stores, &job.directory).await?;
+                }
+                several.snapshots.iter().map(|snapshot| snapshot.directory.clone()).collect()
+            }
+        };
+        for directory in alone {
             if !self.snapshot(stores, directory).await? {
                 return Err(Failure::new(NO_METADATA, format!("{path}: its {METADATA} is gone")));
             }
@@ -125,6 +167,23 @@ impl Read {
         }
         Ok(())
     }
+}
+
+/// One without a `_metadata` is in flight or left over, unless there is something in its place.
+async fn known(stores: &Stores, checkpoint: &Checkpoint) -> Result<()> {
+    let directory = &checkpoint.directory;
+    for (place, file) in [(directory, false), (&directory.join(METADATA), true)] {
+        if stores.unclear(place, file).await? {
+            return Err(unclear(place));
+        }
+    }
+    Ok(())
+}
+
+fn unclear(place: &Location) -> Failure {
+    let text = "refused, since what it refers to is not known";
+    let what = "a link to what is not there, or no file";
+    Failure::new(CORRUPT, format!("{text}: {place}: {what}"))
 }
 
 /// 32 hexadecimal digits.

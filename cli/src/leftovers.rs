@@ -167,6 +167,10 @@ fn spared(job: &Location, entry: &Entry, in_use: &InUse, rules: &Rules) -> Optio
     if rules.stopped {
         return None;
     }
+    // A copy or a file system that keeps no times says nothing about its age.
+    if entry.modified <= SystemTime::UNIX_EPOCH {
+        return Some(Spared::InFlight);
+    }
     if directory == "taskowned" && !older(TASK_OWNED_AGE) {
         return Some(Spared::TaskOwned);
     }

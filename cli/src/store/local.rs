@@ -1,4 +1,4 @@
-//! Local files. Follows no symbolic links when it lists, so that no listing is endless.
+//! Local files. Follows no symbolic links when it lists all that is below, so that no listing is endless.
 use std::fs;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -42,11 +42,37 @@ pub async fn modified(location: &Location) -> Result<Option<SystemTime>> {
         .await
 }
 
+/// Whether something is there that leads nowhere or is not what it should be: a link to what is not there,
+/// or, where a file is meant, anything else.
+pub async fn unclear(location: &Location, file: bool) -> Result<bool> {
+    blocking(location, move |path| {
+        if there(fs::symlink_metadata(path))?.is_none() {
+            return Ok(false);
+        }
+        let found = there(fs::metadata(path))?;
+        // What another process deletes meanwhile is not there.
+        let gone = there(fs::symlink_metadata(path))?.is_none();
+        Ok(!gone && found.is_none_or(|found| file && !found.is_file()))
+    })
+    .await
+}
+
+/// As the system resolves it.
+pub async fn real(location: &Location) -> Result<Option<String>> {
+    blocking(location, |path| there(fs::canonicalize(path)))
+        .await
+        .map(|path| path.and_then(|path| path.to_str().map(str::to_owned)))
+}
+
+/// With links to directories, and to what is not there.
 pub async fn directories(directory: &Location) -> Result<Vec<String>> {
     blocking(directory, |path| {
         let mut names = Vec::new();
         for entry in entries(path)? {
-            if entry.file_type()?.is_dir() {
+            let kind = entry.file_type()?;
+            let is_dir =
+                || there(fs::metadata(entry.path())).map(|to| to.is_none_or(|to| to.is_dir()));
+            if kind.is_dir() || (kind.is_symlink() && is_dir()?) {
                 names.extend(entry.file_name().into_string());
             }
         }

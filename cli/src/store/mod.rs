@@ -111,6 +111,24 @@ impl Stores {
         }
     }
 
+    /// Whether something is there of which it cannot be told what it is: a link that leads nowhere, or,
+    /// where a file is meant, anything else. Object stores have no such thing.
+    pub async fn unclear(&self, location: &Location, file: bool) -> Result<bool> {
+        match location.is_local() {
+            true => local::unclear(location, file).await,
+            false => Ok(false),
+        }
+    }
+
+    /// Where it is without links; itself in object stores.
+    pub async fn real(&self, location: &Location) -> Result<Location> {
+        let real = match location.is_local() {
+            true => local::real(location).await?,
+            false => None,
+        };
+        real.map_or_else(|| Ok(location.clone()), |path| Location::parse(&path))
+    }
+
     /// Names of the directories right below.
     pub async fn directories(&self, directory: &Location) -> Result<Vec<String>> {
         let _permit = self.permits.acquire().await.map_err(Failure::unable)?;
