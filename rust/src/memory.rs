@@ -141,15 +141,18 @@ impl Memory {
         self.capacity / LEAST_CACHE_PART
     }
 
-    /// Bytes that each of the buffers may take now.
+    /// Bytes that a buffer may take now which has taken `mine`: one part of so many, and no more than
+    /// the others have left, who may have taken theirs when they were fewer and be idle since.
     #[must_use]
-    pub fn buffer_share(&self, ratio: f64) -> usize {
+    pub fn buffer_share(&self, ratio: f64, mine: usize) -> usize {
         let mut buffers = self.buffers();
         let memtables = self.write_buffers.get_usage().min(self.write_buffers.get_buffer_size());
         buffers.memtables = buffers.memtables.max(memtables);
         let taken = self.least_cache() + buffers.memtables + buffers.queue_bytes;
         let left = self.capacity.saturating_sub(taken);
-        self.whole_buffer_share(ratio).min(left) / buffers.count.max(1)
+        let all = self.whole_buffer_share(ratio).min(left);
+        let others = buffers.bytes.saturating_sub(buffers.queue_bytes + mine);
+        (all / buffers.count.max(1)).min(all.saturating_sub(others))
     }
 
     /// To be called now and then: what memtables took long ago they need no more.
@@ -219,15 +222,27 @@ mod tests {
     fn what_buffers_take_the_cache_lacks() {
         let memory = Memory::new(30 << 20, 0.5).expect("memory");
         memory.join_buffers();
-        assert_eq!(memory.buffer_share(0.2), 5 << 20);
+        assert_eq!(memory.buffer_share(0.2, 0), 5 << 20);
         memory.join_buffers();
-        assert_eq!(memory.buffer_share(0.2), 5 << 19);
+        assert_eq!(memory.buffer_share(0.2, 0), 5 << 19);
         memory.charge_buffer(0, 3 << 20);
         memory.charge_buffer(0, 1 << 20);
         memory.charge_buffer(3 << 20, 2 << 20);
         assert_eq!(memory.usage().buffers, 3 << 20);
         memory.leave_buffers();
-        assert_eq!(memory.buffer_share(0.2), 5 << 20);
+        assert_eq!(memory.buffer_share(0.2, 3 << 20), 5 << 20);
+    }
+
+    #[test]
+    fn who_comes_late_takes_what_those_before_have_left() {
+        let memory = Memory::new(30 << 20, 0.5).expect("memory");
+        memory.join_buffers();
+        memory.charge_buffer(0, memory.buffer_share(0.2, 0)); // idle from now on
+        memory.join_buffers();
+        assert_eq!(memory.buffer_share(0.2, 0), 0);
+        assert_eq!(memory.buffer_share(0.2, 5 << 20), 5 << 19, "used again, it gives back");
+        memory.charge_buffer(5 << 20, 5 << 19);
+        assert_eq!(memory.buffer_share(0.2, 0), 5 << 19);
     }
 
     #[test]
@@ -238,7 +253,7 @@ mod tests {
         assert_eq!(memory.queue_share(0.2), 5 << 20);
         memory.join_queues();
         assert_eq!(memory.queue_share(0.2), 5 << 19);
-        assert_eq!(memory.buffer_share(0.2), 5 << 20);
+        assert_eq!(memory.buffer_share(0.2, 0), 5 << 20);
         memory.leave_queues();
         assert_eq!(memory.queue_share(0.2), 5 << 20);
     }

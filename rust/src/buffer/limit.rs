@@ -48,7 +48,7 @@ impl Limit {
     /// Bytes that it may take when they are of use.
     pub(super) fn most_bytes(&self) -> usize {
         match &self.memory {
-            Some(memory) => memory.buffer_share(self.ratio),
+            Some(memory) => memory.buffer_share(self.ratio, self.taken),
             None => self.bytes,
         }
     }
