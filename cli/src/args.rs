@@ -129,7 +129,7 @@ pub struct Orphans {
     #[arg(long, value_name = "PATH")]
     pub savepoint: Vec<String>,
     /// The checkpoint directory of another job that may refer to this one's files; may be given
-    /// again. Those beside this one that are named by a job's id are read anyway
+    /// again. Those right beside this one are read anyway
     #[arg(long, value_name = "DIR")]
     pub also: Vec<String>,
     /// Spare files younger than this, as in 24h, 90m or 7d

@@ -72,26 +72,37 @@ impl Read {
         Ok(())
     }
 
-    /// Jobs beside this one may have been restored from it.
+    /// Jobs and savepoints beside this one may refer to its files, whatever their directories are called. One
+    /// that is called by a job's id must be readable; other directories may be of somebody else (`lost+found`).
     pub async fn siblings(&mut self, stores: &Stores, job: &Location) -> Result<()> {
         // The path may lead there through a link, with other jobs beside it.
         let real = stores.real(job).await?;
         let mut beside = BTreeSet::new();
         for above in [job.parent(), real.parent()].into_iter().flatten() {
             let names = stores.directories(&above).await?;
-            let jobs = names.iter().filter(|name| is_job_id(name)).map(|name| above.join(name));
-            beside.extend(jobs);
+            beside.extend(names.iter().map(|name| above.join(name)));
         }
-        for sibling in beside {
-            if sibling != *job && sibling != real {
-                if stores.unclear(&sibling, false).await? {
-                    return Err(unclear(&sibling));
-                }
-                // Its checkpoints say nothing about what is in flight here.
-                let newest = self.in_use.newest;
-                self.job(stores, &sibling).await?;
-                self.in_use.newest = newest;
+        // Their checkpoints say nothing about what is in flight here.
+        let newest = self.in_use.newest;
+        for sibling in beside.iter().filter(|sibling| *sibling != job && **sibling != real) {
+            self.sibling(stores, sibling).await?;
+        }
+        self.in_use.newest = newest;
+        Ok(())
+    }
+
+    async fn sibling(&mut self, stores: &Stores, sibling: &Location) -> Result<()> {
+        if is_job_id(sibling.name()) {
+            if stores.unclear(sibling, false).await? {
+                return Err(unclear(sibling));
             }
+            return self.job(stores, sibling).await;
+        }
+        if checkpoints(stores, sibling).await.is_ok_and(|listed| !listed.is_empty()) {
+            return self.job(stores, sibling).await;
+        }
+        if matches!(stores.size(&sibling.join(METADATA)).await, Ok(Some(_))) {
+            self.snapshot(stores, sibling.clone()).await?;
         }
         Ok(())
     }

@@ -56,6 +56,26 @@ fn jobs_beside_a_job_behind_a_link_are_read() {
     refused(job.root.path(), &job.directory);
 }
 
+/// `create-subdir: false`, or a directory that was renamed; a savepoint that was claimed; not `lost+found`.
+#[test]
+fn what_refers_to_a_job_is_found_beside_it_under_any_name() {
+    for place in ["orders-v2/chk-3", "savepoint-1", "renamed.2026/chk-9"] {
+        let job = job("rocksdb-incremental");
+        let metadata = snapshots(&job.directory)[0].join("_metadata");
+        let moved = job.directory.with_file_name(place).join("_metadata");
+        fs::create_dir_all(moved.parent().expect("a parent")).expect("made");
+        fs::create_dir(job.directory.with_file_name("lost+found")).expect("made");
+        let report = json(orphans(job.root.path(), &job.directory).arg("--stopped"));
+        fs::rename(&metadata, &moved).expect("moved");
+        let now = json(orphans(job.root.path(), &job.directory).arg("--stopped"));
+        assert_eq!(paths(&now), paths(&report), "{place}");
+        // Without it there is more that nobody needs.
+        fs::remove_file(&moved).expect("deleted");
+        let alone = json(orphans(job.root.path(), &job.directory).arg("--stopped"));
+        assert!(paths(&alone).len() > paths(&report).len(), "{place}");
+    }
+}
+
 #[test]
 fn what_stands_in_the_place_of_a_metadata_is_a_refusal() {
     let job = job("rocksdb-incremental");

@@ -150,19 +150,19 @@ fn memory_keeps_to_the_limit_and_goes_back_to_the_cache() {
 fn memtables_come_before_buffers() {
     let memory = Arc::new(Memory::new(8 << 20, 0.5).expect("memory"));
     let s = subject(1, Some(Arc::clone(&memory)));
-    let taken = memory.usage().buffers;
-    let before = memory.buffer_share(0.7, taken);
+    let share = || memory.buffer_share(0.7, memory.usage().buffers);
+    let before = share();
     for n in 0u32..10_000 {
         s.rows.column().put(&n.to_be_bytes(), &[7; 100]).expect("put");
     }
     let usage = memory.usage();
     assert!(usage.write_buffers > 1 << 20, "{usage:?}");
     let most = usage.capacity - usage.capacity / 4 - usage.write_buffers;
-    assert!(most < before && memory.buffer_share(0.7, taken) <= most, "{usage:?}");
+    assert!(most < before && share() <= most, "{usage:?}");
     s.db.flush().expect("flush");
-    assert!(memory.buffer_share(0.7, taken) <= most, "that it is lately that they were large");
+    assert!(share() <= most, "that it is lately that they were large");
     (0..60).for_each(|_| memory.forget_memtables());
-    assert_eq!(memory.buffer_share(0.7, taken), before);
+    assert_eq!(share(), before);
 }
 
 /// More keys than the smallest buffer has: it notices that they come back.

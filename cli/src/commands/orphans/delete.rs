@@ -6,7 +6,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use futures::stream::{self, StreamExt};
 use serde::Serialize;
 
-use super::Report;
+use super::{text, Report};
 use crate::args::{Common, Orphans};
 use crate::commands::verify;
 use crate::failure::{Failure, Result};
@@ -64,6 +64,7 @@ pub fn confirm(report: &Report) -> Result<()> {
     if !input.is_terminal() {
         return Err(Failure::unable("--delete needs --yes where nobody can be asked"));
     }
+    eprint!("{}", text::of(report));
     let bytes = size(report.bytes.saturating_add(report.upload_bytes) as i64);
     let mut what = count(report.files, "file");
     if !report.uploads.is_empty() {
