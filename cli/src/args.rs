@@ -38,7 +38,7 @@ pub struct Common {
     #[arg(long = "option", short = 'o', value_name = "KEY=VALUE", value_parser = pair, global = true)]
     pub options: Vec<(String, String)>,
     /// Look for what the checkpoint says lies under FROM under TO: for copies
-    #[arg(long = "map", value_name = "FROM=TO", value_parser = pair, global = true)]
+    #[arg(long = "map", value_name = "FROM=TO", value_parser = from_to, global = true)]
     pub maps: Vec<(String, String)>,
     /// Requests under way at once
     #[arg(long, value_name = "N", default_value_t = 64, global = true,
@@ -191,6 +191,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 fn price(text: &str) -> Result<f64, String> {
     let price = text.parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0);
     price.ok_or_else(|| "it must be a number".to_owned())
+}
+
+fn from_to(text: &str) -> Result<(String, String), String> {
+    pair(text).map_err(|_| "it must be FROM=TO".to_owned())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -61,16 +61,26 @@ fn main() -> ExitCode {
 
 /// What to print, and the exit code.
 async fn run(line: &CommandLine) -> Result<(String, u8)> {
+    let stores = Stores::new(&line.common)?;
+    let (text, code) = command(line, &stores).await?;
+    let unused = stores.unused_maps();
+    for from in &unused {
+        let text = format!("ferrostate: --map {from}=...: no path that a snapshot names begins so");
+        let _ = writeln!(std::io::stderr(), "{}", render::lines(&text));
+    }
+    Ok((text, if code == 0 && !unused.is_empty() { USAGE } else { code }))
+}
+
+async fn command(line: &CommandLine, stores: &Stores) -> Result<(String, u8)> {
     let common = &line.common;
-    let stores = Stores::new(common)?;
     let _shown = progress::show(common.quiet, Arc::clone(&stores.requests));
     let text = match &line.command {
-        Command::Show(args) => commands::show::run(&stores, args, common).await?,
-        Command::Files(args) => commands::files::run(&stores, args, common).await?,
-        Command::Verify(args) => return commands::verify::run(&stores, args, common).await,
-        Command::Diff(args) => commands::diff::run(&stores, args, common).await?,
-        Command::Orphans(args) => return commands::orphans::run(&stores, args, common).await,
-        Command::Report(args) => commands::report::run(&stores, args, common).await?,
+        Command::Show(args) => commands::show::run(stores, args, common).await?,
+        Command::Files(args) => commands::files::run(stores, args, common).await?,
+        Command::Verify(args) => return commands::verify::run(stores, args, common).await,
+        Command::Diff(args) => commands::diff::run(stores, args, common).await?,
+        Command::Orphans(args) => return commands::orphans::run(stores, args, common).await,
+        Command::Report(args) => commands::report::run(stores, args, common).await?,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut CommandLine::command(), "ferrostate", &mut script);

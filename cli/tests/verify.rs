@@ -277,6 +277,30 @@ fn a_moved_directory_is_told() {
     assert!(code == 3 && !said.contains("hint: "), "{said}");
 }
 
+/// Whole is what was looked at: the originals, unless the user says otherwise.
+#[test]
+fn a_copy_beside_its_original_is_told() {
+    let root = tempfile::tempdir().expect("a directory");
+    let [old, copy] = ["old", "copy"].map(|name| root.path().join(name));
+    let snapshot = with_absolute_paths(&old);
+    let copied = with_absolute_paths(&copy);
+    fs::copy(snapshot.join("_metadata"), copied.join("_metadata")).expect("copied");
+    let verify = |map: &[String]| {
+        let mut tool = std::process::Command::new(env!("CARGO_BIN_EXE_ferrostate"));
+        run(tool.arg("verify").arg(&copied).args(map))
+    };
+    let (said, _, code) = verify(&[]);
+    let map = format!("--map {}={}", old.display(), copy.display());
+    assert!(code == 0 && said.contains(&map), "{said}");
+    fs::remove_file(copy.join("job/shared/a")).expect("deleted");
+    let (said, _, code) =
+        verify(&["--map".into(), format!("{}={}", old.display(), copy.display())]);
+    assert_eq!(code, 3, "{said}");
+    // A slip of the pen does not end as if it had been looked at.
+    let (said, error, code) = verify(&["--map".into(), "/odl=/copy".into()]);
+    assert!(code == 64 && error.contains("--map /odl"), "{said}{error}");
+}
+
 #[test]
 fn a_wrong_command_line_is_64() {
     for wrong in [&["show"][..], &["verify", "--nope", "x"], &["show", "x", "--option", "novalue"]]

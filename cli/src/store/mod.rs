@@ -12,6 +12,7 @@ pub use location::Location;
 pub use uploads::Upload;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
@@ -31,11 +32,20 @@ pub struct Entry {
     pub modified: SystemTime,
 }
 
+/// What lies under `from` by a checkpoint's word is looked for under `to`.
+struct Map {
+    from: Location,
+    to: Location,
+    used: AtomicBool,
+}
+
 /// All stores, opened when they are first asked for; no more requests at once than allowed.
 #[derive(Clone)]
 pub struct Stores {
     options: Arc<[(String, String)]>,
-    maps: Arc<[(Location, Location)]>,
+    maps: Arc<[Map]>,
+    /// Whether there was an absolute path that no map speaks of.
+    unmapped: Arc<AtomicBool>,
     open: Arc<Mutex<HashMap<String, Arc<open::Opened>>>>,
     permits: Arc<Semaphore>,
     pub requests: Arc<Requests>,
@@ -44,10 +54,13 @@ pub struct Stores {
 
 impl Stores {
     pub fn new(common: &Common) -> Result<Self> {
-        let map =
-            |(from, to): &(String, String)| Ok((Location::parse(from)?, Location::parse(to)?));
+        let map = |(from, to): &(String, String)| {
+            let (from, to) = (Location::parse(from)?, Location::parse(to)?);
+            Ok(Map { from, to, used: AtomicBool::new(false) })
+        };
         Ok(Self {
             options: common.options.clone().into(),
+            unmapped: Arc::default(),
             maps: common.maps.iter().map(map).collect::<Result<_>>()?,
             open: Arc::default(),
             permits: Arc::new(Semaphore::new(usize::from(common.concurrency))),
@@ -64,8 +77,24 @@ impl Stores {
     /// Where what a checkpoint refers to is to be looked for.
     pub fn locate(&self, uri: &str) -> Result<Location> {
         let location = Location::parse(uri)?;
-        let mapped = self.maps.iter().find_map(|(from, to)| Some(to.join(location.below(from)?)));
-        Ok(mapped.unwrap_or(location))
+        let mapped = self.maps.iter().find_map(|map| {
+            let below = location.below(&map.from)?;
+            map.used.store(true, Ordering::Relaxed);
+            Some(map.to.join(below))
+        });
+        Ok(mapped.unwrap_or_else(|| {
+            self.unmapped.store(true, Ordering::Relaxed);
+            location
+        }))
+    }
+
+    /// Where nothing lay, while something lay elsewhere: likely a slip of the pen.
+    pub fn unused_maps(&self) -> Vec<String> {
+        if !self.unmapped.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let unused = self.maps.iter().filter(|map| !map.used.load(Ordering::Relaxed));
+        unused.map(|map| map.from.to_string()).collect()
     }
 
     /// A whole object of at most `most` bytes.

@@ -190,6 +190,8 @@ async fn check(stores: &Stores, directory: Location, deep: bool, common: &Common
         expected.keys().filter(|at| at.below(&snapshot.directory).is_none()).collect();
     if !away.is_empty() && away.iter().all(missing) {
         checked.hint = moved::hint(stores, &snapshot.directory, &away).await;
+    } else if !away.is_empty() && wrong.is_empty() {
+        checked.hint = moved::copied(stores, &snapshot.directory, &away).await;
     }
     checked.findings.sort_by(|a, b| b.exit_code.cmp(&a.exit_code).then(a.path.cmp(&b.path)));
     checked

@@ -22,6 +22,21 @@ pub async fn hint(stores: &Stores, snapshot: &Location, missing: &[&Location]) -
     })
 }
 
+/// `away`: as `missing` above, but all of them are there. Whether they are the originals of copies that lie
+/// with the snapshot, and that nobody has looked at.
+pub async fn copied(stores: &Stores, snapshot: &Location, away: &[&Location]) -> Option<String> {
+    let job = snapshot.parent()?;
+    if stores.maps() || away.iter().any(|file| file.below(&job).is_some()) {
+        return None;
+    }
+    let (from, to) = place(stores, snapshot, &common(away)?, away).await?;
+    Some(format!(
+        "hint: the {} shared files that were looked at lie under {from}, as the snapshot says; those under {to} were \
+         not. If this is a copy, look at it with --map {from}={to}",
+        away.len()
+    ))
+}
+
 /// Directories that stand for one another.
 async fn place(
     stores: &Stores,
@@ -32,6 +47,9 @@ async fn place(
     let (first, last) = (missing.first()?, missing.last()?);
     for from in above(common.clone()) {
         for to in above(snapshot.parent()?) {
+            if to == from {
+                continue;
+            }
             let moved = |file: &Location| Some(to.join(file.below(&from)?));
             let found = stores.size(&moved(first)?).await.is_ok_and(|size| size.is_some())
                 && stores.size(&moved(last)?).await.is_ok_and(|size| size.is_some());

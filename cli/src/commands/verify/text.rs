@@ -7,7 +7,7 @@ pub fn of(report: &Report) -> String {
     for snapshot in &report.snapshots {
         let deep = match (snapshot.table_files, snapshot.blocks) {
             (Some(files), Some(blocks)) => format!("; {blocks} blocks of {files} table files read"),
-            _ => String::new(),
+            _ => "; sizes compared, --deep reads the contents".to_owned(),
         };
         let files = format!("{} files, {}{deep}", snapshot.files, size(snapshot.bytes as i64));
         match snapshot.findings.len() {
