@@ -213,12 +213,22 @@ final class NativeTimerQueue<T extends Keyed<?>> implements KeyGroupedInternalPr
         return new TimerIterator<>(column, access, cursors, bytes, keyGroups);
     }
 
+    /** The first timer of a key group by its bytes, or null. Looks into the database. */
+    T firstOf(int keyGroup) {
+        try (TimerIterator<T> timers = iterator(keyGroup)) {
+            return timers.hasNext() ? timers.next() : null;
+        }
+    }
+
+    private TimerIterator<T> iterator(int keyGroup) {
+        return new TimerIterator<>(
+                column, access, cursors, bytes, KeyGroupRange.of(keyGroup, keyGroup));
+    }
+
     @Override
     public Set<T> getSubsetForKeyGroup(int keyGroup) {
         Set<T> timers = new HashSet<>();
-        try (TimerIterator<T> all =
-                new TimerIterator<>(
-                        column, access, cursors, bytes, KeyGroupRange.of(keyGroup, keyGroup))) {
+        try (TimerIterator<T> all = iterator(keyGroup)) {
             all.forEachRemaining(timers::add);
         }
         return timers;

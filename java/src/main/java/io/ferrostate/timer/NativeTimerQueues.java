@@ -16,6 +16,7 @@ import org.apache.flink.runtime.state.PriorityComparable;
 import org.apache.flink.runtime.state.RegisteredPriorityQueueStateBackendMetaInfo;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueElement;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueSnapshotRestoreWrapper;
+import org.apache.flink.streaming.api.operators.TimerSerializer;
 import org.apache.flink.util.FlinkRuntimeException;
 
 import java.io.IOException;
@@ -107,7 +108,10 @@ public final class NativeTimerQueues implements TimerQueues {
         } else {
             queue.timerBytes().useSerializer(serializer);
         }
-        return queue;
+        // Their bytes begin with their time: what is first by bytes is so by comparison.
+        return serializer instanceof TimerSerializer
+                ? queue
+                : new ComparedQueue<>(queue, keyGroupRange, access.numberOfKeyGroups());
     }
 
     private void openTimers(Column column, boolean empty) {
