@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A buffer has at least so many segments, so that queues can move.
 const LEAST_SEGMENTS: usize = 6;
 /// At most so many bytes are dirty: a checkpoint waits for them.
-const MOST_DIRTY: usize = 16 << 20;
+const MOST_DIRTY: usize = 8 << 20;
 /// Places are words of eight bytes, in 32 bits; half of them leaves room for what is moved meanwhile.
 const MOST_BYTES: usize = 16 << 30;
 const LEAST_SEGMENT: usize = 1 << 10;
