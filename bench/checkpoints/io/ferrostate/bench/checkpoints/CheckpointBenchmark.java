@@ -3,9 +3,9 @@ package io.ferrostate.bench.checkpoints;
 import io.ferrostate.bench.measure.Spread;
 import io.ferrostate.bench.state.Contender;
 import io.ferrostate.bench.state.Space;
+import io.ferrostate.bench.task.Storage;
 import io.ferrostate.bench.task.TaskBackend;
 
-import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
@@ -15,7 +15,6 @@ import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.SnapshotResult;
-import org.apache.flink.runtime.state.filesystem.FsCheckpointStorageAccess;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,20 +38,12 @@ public final class CheckpointBenchmark {
     private static final int[] UPDATES = {1_000, 100_000, 1_000_000};
     private static final Space[] SPACES = {Space.LARGE, Space.ZIPF};
 
-    private final FsCheckpointStorageAccess storage;
+    private final Storage storage;
     private final int checkpoints;
-    private long checkpointId;
 
     private CheckpointBenchmark(int checkpoints, Path scratch) throws Exception {
         this.checkpoints = checkpoints;
-        this.storage =
-                new FsCheckpointStorageAccess(
-                        new org.apache.flink.core.fs.Path(scratch.toUri()),
-                        null,
-                        new JobID(),
-                        20 << 10,
-                        16 << 10);
-        storage.initializeBaseLocationsForCheckpoint();
+        this.storage = new Storage(scratch);
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -145,12 +136,11 @@ public final class CheckpointBenchmark {
     }
 
     private void checkpoint(TaskBackend<Integer> backend, Cost cost) throws Exception {
-        CheckpointStreamFactory location =
-                (CheckpointStreamFactory) storage.initializeLocationForCheckpoint(++checkpointId);
+        CheckpointStreamFactory location = storage.next();
         long started = System.nanoTime();
         RunnableFuture<SnapshotResult<KeyedStateHandle>> running =
                 backend.keyed.snapshot(
-                        checkpointId,
+                        storage.id(),
                         0L,
                         location,
                         CheckpointOptions.forCheckpointWithDefaultLocation());
@@ -158,7 +148,7 @@ public final class CheckpointBenchmark {
         running.run();
         KeyedStateHandle handle = running.get().getJobManagerOwnedSnapshot();
         cost.add(goesOn - started, System.nanoTime() - goesOn, handle.getCheckpointedSize());
-        backend.keyed.notifyCheckpointComplete(checkpointId);
+        backend.keyed.notifyCheckpointComplete(storage.id());
     }
 
     /** The checkpoints of one contender after so many updates. */

@@ -1,9 +1,9 @@
 package io.ferrostate.bench.rescale;
 
-import org.apache.flink.api.common.JobID;
+import io.ferrostate.bench.task.Storage;
+
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
-import org.apache.flink.runtime.state.filesystem.FsCheckpointStorageAccess;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -37,9 +37,8 @@ public final class RescaleBenchmark {
     private final int rounds;
     private final boolean cold;
     private final boolean own;
-    private final FsCheckpointStorageAccess storage;
+    private final Storage storage;
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-    private long checkpointId;
 
     private RescaleBenchmark(long size, int reads, int rounds, boolean cold, boolean own, Path scratch)
             throws Exception {
@@ -48,14 +47,7 @@ public final class RescaleBenchmark {
         this.rounds = rounds;
         this.cold = cold;
         this.own = own;
-        this.storage =
-                new FsCheckpointStorageAccess(
-                        new org.apache.flink.core.fs.Path(scratch.toUri()),
-                        null,
-                        new JobID(),
-                        20 << 10,
-                        16 << 10);
-        storage.initializeBaseLocationsForCheckpoint();
+        this.storage = new Storage(scratch);
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -150,21 +142,16 @@ public final class RescaleBenchmark {
     /** A checkpoint of a job of that parallelism. */
     private List<IncrementalRemoteKeyedStateHandle> written(Contender writer, int parallelism)
             throws Exception {
-        CheckpointStreamFactory location = nextLocation();
+        CheckpointStreamFactory location = storage.next();
         return inParallel(
                 parallelism,
                 index -> {
                     try (Subtask subtask =
                             new Subtask(writer, index, parallelism, List.of())) {
                         subtask.write(keys);
-                        return subtask.checkpoint(checkpointId, location);
+                        return subtask.checkpoint(storage.id(), location);
                     }
                 });
-    }
-
-    private CheckpointStreamFactory nextLocation() throws Exception {
-        return (CheckpointStreamFactory)
-                storage.initializeLocationForCheckpoint(++checkpointId);
     }
 
     private void measure(
@@ -173,7 +160,7 @@ public final class RescaleBenchmark {
             List<IncrementalRemoteKeyedStateHandle> checkpoint,
             Measurement measurement)
             throws Exception {
-        CheckpointStreamFactory location = nextLocation();
+        CheckpointStreamFactory location = storage.next();
         long started = System.nanoTime();
         List<double[]> subtasks =
                 inParallel(
@@ -191,7 +178,7 @@ public final class RescaleBenchmark {
                                         (threads.getCurrentThreadCpuTime() - cpu) / 1e9;
                                 double reads = secondsSince(begun);
                                 IncrementalRemoteKeyedStateHandle next =
-                                        subtask.checkpoint(checkpointId, location);
+                                        subtask.checkpoint(storage.id(), location);
                                 double megabytes = next.getCheckpointedSize() / 1e6;
                                 next.discardState();
                                 return new double[] {first, reads, megabytes, cpuOfReads};

@@ -17,9 +17,6 @@ import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.metrics.Histogram;
-import org.apache.flink.metrics.MetricGroup;
-import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 
 import org.apache.flink.runtime.state.AbstractStateBackend;
@@ -66,7 +63,7 @@ class TrackingMetricsTest {
 
     private static Map<String, Long> samples(
             ConfigurableStateBackend stateBackend, Configuration configuration) throws Exception {
-        Histograms metrics = new Histograms("", new TreeMap<>());
+        NamedMetrics metrics = new NamedMetrics();
         try (KeyedBackends backends = new KeyedBackends()) {
             AbstractKeyedStateBackend<Integer> backend =
                     backends.create(
@@ -81,7 +78,7 @@ class TrackingMetricsTest {
             backend.dispose();
         }
         Map<String, Long> samples = new TreeMap<>();
-        metrics.all.forEach((name, histogram) -> samples.put(name, histogram.getCount()));
+        metrics.histograms().forEach((name, histogram) -> samples.put(name, histogram.getCount()));
         return samples;
     }
 
@@ -111,32 +108,5 @@ class TrackingMetricsTest {
             throws Exception {
         return backend.getPartitionedState(
                 VoidNamespace.INSTANCE, VoidNamespaceSerializer.INSTANCE, descriptor);
-    }
-
-    /** Remembers the histograms under the names of their groups. */
-    private static final class Histograms extends UnregisteredMetricsGroup {
-        private final String path;
-        private final Map<String, Histogram> all;
-
-        Histograms(String path, Map<String, Histogram> all) {
-            this.path = path;
-            this.all = all;
-        }
-
-        @Override
-        public <H extends Histogram> H histogram(String name, H histogram) {
-            all.put(path + name, histogram);
-            return histogram;
-        }
-
-        @Override
-        public MetricGroup addGroup(String name) {
-            return new Histograms(path + name + ".", all);
-        }
-
-        @Override
-        public MetricGroup addGroup(String key, String value) {
-            return new Histograms(path + key + "=" + value + ".", all);
-        }
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.ferrostate.FerrostateOptions;
 import io.ferrostate.FerrostateStateBackend;
 import io.ferrostate.backend.KeyedBackends;
+import io.ferrostate.backend.NamedMetrics;
 
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
@@ -12,8 +13,6 @@ import org.apache.flink.api.common.typeutils.base.IntSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.metrics.Gauge;
-import org.apache.flink.metrics.MetricGroup;
-import org.apache.flink.metrics.groups.UnregisteredMetricsGroup;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.AbstractStateBackend;
 import org.apache.flink.runtime.state.ConfigurableStateBackend;
@@ -30,7 +29,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
@@ -111,7 +109,7 @@ class DatabaseMetricsTest {
     private Map<String, Gauge<?>> of(
             ConfigurableStateBackend stateBackend, Configuration configuration, Work work)
             throws Exception {
-        Gauges metrics = new Gauges("", new TreeMap<>());
+        NamedMetrics metrics = new NamedMetrics();
         AbstractKeyedStateBackend<Integer> backend =
                 backends.create(
                         (AbstractStateBackend)
@@ -122,10 +120,10 @@ class DatabaseMetricsTest {
                         metrics);
         value(backend, "v");
         if (work.run(backend)) {
-            metrics.all.values().forEach(Gauge::getValue);
+            metrics.gauges().values().forEach(Gauge::getValue);
         }
         backend.dispose();
-        return metrics.all;
+        return metrics.gauges();
     }
 
     private FerrostateStateBackend ferrostate() {
@@ -152,32 +150,5 @@ class DatabaseMetricsTest {
     private static long value(Map<String, Gauge<?>> metrics, String name) {
         assertThat(metrics).containsKey(name);
         return ((BigInteger) metrics.get(name).getValue()).longValueExact();
-    }
-
-    /** Remembers the gauges under the names of their groups. */
-    private static final class Gauges extends UnregisteredMetricsGroup {
-        private final String path;
-        private final Map<String, Gauge<?>> all;
-
-        Gauges(String path, Map<String, Gauge<?>> all) {
-            this.path = path;
-            this.all = all;
-        }
-
-        @Override
-        public <T, G extends Gauge<T>> G gauge(String name, G gauge) {
-            assertThat(all.put(path + name, gauge)).as(name).isNull();
-            return gauge;
-        }
-
-        @Override
-        public MetricGroup addGroup(String name) {
-            return new Gauges(path + name + ".", all);
-        }
-
-        @Override
-        public MetricGroup addGroup(String key, String value) {
-            return new Gauges(path + key + "=" + value + ".", all);
-        }
     }
 }
