@@ -6,6 +6,8 @@ use crate::memory::Memory;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 struct Subject {
     _dir: tempfile::TempDir,
@@ -161,6 +163,12 @@ fn memtables_come_before_buffers() {
     assert!(most < before && share() <= most, "{usage:?}");
     s.db.flush().expect("flush");
     assert!(share() <= most, "that it is lately that they were large");
+    // The thread that flushed frees the memtable after it has said that it is done.
+    let until = Instant::now() + Duration::from_secs(30);
+    while memory.usage().write_buffers > 1 << 20 {
+        assert!(Instant::now() < until, "a flushed memtable stays: {:?}", memory.usage());
+        thread::yield_now();
+    }
     (0..60).for_each(|_| memory.forget_memtables());
     assert_eq!(share(), before);
 }
