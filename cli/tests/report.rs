@@ -53,6 +53,9 @@ fn the_page_says_what_there_is() {
         "Not listed: 1 file, 4 B, in no directory that Flink writes checkpoints to.",
         "0 files, 0 B, about 0.00 USD a month at 0.023 USD a GiB, that none of 2 checkpoints",
         "0 files; 1 file, 5 B too young to tell",
+        "<td>by none, younger: perhaps of a checkpoint in flight</td><td class=n>1</td><td class=n>5 B</td>",
+        "Bytes in shared/ by operator",
+        "Deleting it frees",
     ] {
         assert!(page.contains(said), "{said}");
     }

@@ -1,6 +1,7 @@
 //! One HTML page about a job's checkpoints: no script, no network; light and dark; every figure has its
 //! numbers as text beside it and can be reached with the keyboard.
 mod bars;
+mod shared;
 mod treemap;
 mod words;
 
@@ -27,6 +28,7 @@ pub fn html(contents: &Contents) -> String {
         ("state", "Who holds the state", state(contents)),
         ("uploads", "What was uploaded anew, and why", uploads(contents)),
         ("skew", "Skew", skew(contents)),
+        ("shared", "What lies in shared/", shared::section(contents.shared.as_ref())),
         ("orphans", "Orphans", orphans(contents)),
     ];
     let mut navigation = String::new();

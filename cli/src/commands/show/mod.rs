@@ -92,7 +92,8 @@ async fn job(
         match snapshot {
             Some(snapshot) => uses.add(stores, &snapshot),
             None => notes.push(
-                "what the unreadable checkpoint refers to in shared/ is not known".to_owned(),
+                "what the unreadable checkpoint refers to in shared/ is not known: deleting another one may free less than is said"
+                    .to_owned(),
             ),
         }
     }
