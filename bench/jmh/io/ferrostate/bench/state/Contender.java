@@ -1,6 +1,6 @@
 package io.ferrostate.bench.state;
 
-import io.ferrostate.bench.measure.Child;
+import io.ferrostate.bench.measure.TriedOptions;
 
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
@@ -9,7 +9,6 @@ import org.apache.flink.configuration.StateBackendOptions;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 
 /** Who is measured, by the options that a user would write. */
 public enum Contender {
@@ -49,20 +48,9 @@ public enum Contender {
         configuration.set(StateBackendOptions.STATE_BACKEND, type);
         configuration.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, true);
         options.forEach(configuration::setString);
-        extra().forEach(configuration::setString);
-        return configuration;
-    }
-
-    /** Options to try on Ferrostate, {@code -Dferrostate.bench.options=key=value,key=value}. */
-    private Map<String, String> extra() {
-        String given = System.getProperty(Child.OPTIONS, "");
-        Map<String, String> extra = new TreeMap<>();
-        if (this == FERROSTATE && !given.isEmpty()) {
-            for (String option : given.split(",")) {
-                String[] parts = option.split("=", 2);
-                extra.put(parts[0], parts[1]);
-            }
+        if (this == FERROSTATE) {
+            TriedOptions.given().forEach(configuration::setString);
         }
-        return extra;
+        return configuration;
     }
 }

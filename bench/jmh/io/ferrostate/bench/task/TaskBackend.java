@@ -88,17 +88,17 @@ public final class TaskBackend<K> implements AutoCloseable {
     public static void settle() throws InterruptedException {
         System.gc();
         long pause = 300_000_000;
-        long cpu = cpu();
+        long cpu = processCpu();
         long before;
         do {
             before = cpu;
             Thread.sleep(pause / 1_000_000);
-            cpu = cpu();
+            cpu = processCpu();
         } while (cpu - before > QUIET * pause);
     }
 
     /** CPU nanoseconds of this process so far. */
-    private static long cpu() {
+    public static long processCpu() {
         return ((com.sun.management.OperatingSystemMXBean)
                         ManagementFactory.getOperatingSystemMXBean())
                 .getProcessCpuTime();

@@ -11,13 +11,16 @@ final class Measurement {
     private final List<Double> firstRecord = new ArrayList<>();
     private final List<Double> reads = new ArrayList<>();
     private final List<Double> cpu = new ArrayList<>();
+    private final List<Double> processCpu = new ArrayList<>();
     private final List<Double> uploaded = new ArrayList<>();
 
-    void add(double firstRecordSeconds, double readsSeconds, double cpuSeconds, double uploadedMegabytes) {
-        firstRecord.add(firstRecordSeconds);
-        reads.add(readsSeconds);
-        cpu.add(cpuSeconds);
-        uploaded.add(uploadedMegabytes);
+    /** Seconds, and megabytes at the end. */
+    void add(double[] round) {
+        firstRecord.add(round[0]);
+        reads.add(round[1]);
+        cpu.add(round[2]);
+        processCpu.add(round[3]);
+        uploaded.add(round[4]);
     }
 
     private static double median(List<Double> values) {
@@ -42,11 +45,12 @@ final class Measurement {
     String row(String title, Measurement one) {
         return String.format(
                 Locale.ROOT,
-                "  %-36s %s | %s | %s | %9.1f",
+                "  %-36s %s | %s | %s | %8.2f | %9.1f",
                 title,
                 column(firstRecord, one.firstRecord),
                 column(reads, one.reads),
                 column(cpu, one.cpu),
+                median(processCpu),
                 median(uploaded));
     }
 }

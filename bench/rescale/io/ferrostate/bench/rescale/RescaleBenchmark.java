@@ -1,18 +1,20 @@
 package io.ferrostate.bench.rescale;
 
 import io.ferrostate.bench.task.Storage;
+import io.ferrostate.bench.task.TaskBackend;
 
 import org.apache.flink.runtime.state.CheckpointStreamFactory;
 import org.apache.flink.runtime.state.IncrementalRemoteKeyedStateHandle;
+import org.apache.flink.runtime.state.KeyedStateHandle;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -24,114 +26,79 @@ import java.util.stream.Collectors;
  * record, how long 20,000 random reads take then; and what the first checkpoint then uploads. All
  * contenders restore the same files, in one run, in turns.
  *
- * <p>Arguments: {@code --size=<MiB> --reads=<n> --rounds=<n> --only=<from>:<to> --contenders=A,B --cold --own
- * --scratch=<folder>}. Cold: the kernel forgets all files before the reads begin (as root). Own: each restores what it wrote
- * itself, not what Flink's backend wrote.
+ * <p>Arguments, see {@link Arguments}: {@code --size=<MiB> --value=<bytes> --memory=<MiB> --reads=<n> --rounds=<n>
+ * --only=<from>:<to> --contenders=A,B --own --settled --cold --scratch=<folder>}.
  */
 public final class RescaleBenchmark {
 
     private static final int[][] RESCALES = {{1, 1}, {1, 2}, {2, 1}, {2, 3}};
 
-    private final long keys;
-    private final int reads;
-    private final int rounds;
-    private final boolean cold;
-    private final boolean own;
+    private final Arguments arguments;
     private final Storage storage;
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 
-    private RescaleBenchmark(long size, int reads, int rounds, boolean cold, boolean own, Path scratch)
-            throws Exception {
-        this.keys = Subtask.keysOf(size);
-        this.reads = reads;
-        this.rounds = rounds;
-        this.cold = cold;
-        this.own = own;
-        this.storage = new Storage(scratch);
+    private RescaleBenchmark(Arguments arguments) throws Exception {
+        this.arguments = arguments;
+        this.storage = new Storage(arguments.scratch);
     }
 
     public static void main(String[] arguments) throws Exception {
-        long size = 1024;
-        int reads = 20_000;
-        int rounds = 3;
-        boolean cold = false;
-        boolean own = false;
-        String only = "";
-        List<Contender> contenders = List.of(Contender.values());
-        String scratch = System.getProperty("java.io.tmpdir");
-        for (String argument : arguments) {
-            String value = argument.substring(argument.indexOf('=') + 1);
-            if (argument.startsWith("--size=")) {
-                size = Long.parseLong(value);
-            } else if (argument.startsWith("--reads=")) {
-                reads = Integer.parseInt(value);
-            } else if (argument.startsWith("--rounds=")) {
-                rounds = Integer.parseInt(value);
-            } else if (argument.equals("--cold")) {
-                cold = true;
-            } else if (argument.equals("--own")) {
-                own = true;
-            } else if (argument.startsWith("--only=")) {
-                only = value;
-            } else if (argument.startsWith("--contenders=")) {
-                contenders =
-                        Arrays.stream(value.split(","))
-                                .map(Contender::valueOf)
-                                .collect(Collectors.toList());
-            } else if (argument.startsWith("--scratch=")) {
-                scratch = value;
-            } else {
-                throw new IllegalArgumentException("Unknown argument " + argument);
-            }
-        }
-        new RescaleBenchmark(size << 20, reads, rounds, cold, own, Path.of(scratch)).run(only, contenders);
+        new RescaleBenchmark(Arguments.parse(arguments)).run();
     }
 
-    private void run(String only, List<Contender> contenders) throws Exception {
+    private void run() throws Exception {
+        List<Contender> contenders = arguments.contenders;
         for (int[] rescale : RESCALES) {
-            if (!only.isEmpty() && !only.equals(rescale[0] + ":" + rescale[1])) {
+            if (!arguments.only.isEmpty() && !arguments.only.equals(rescale[0] + ":" + rescale[1])) {
                 continue;
             }
             Map<Contender, List<IncrementalRemoteKeyedStateHandle>> written =
                     new EnumMap<>(Contender.class);
             for (Contender contender : contenders) {
-                Contender writer = own ? contender : Contender.ROCKSDB;
+                Contender writer = arguments.own ? contender.writer() : Contender.ROCKSDB;
                 if (!written.containsKey(writer)) {
                     written.put(writer, written(writer, rescale[0]));
                 }
                 written.put(contender, written.get(writer));
             }
+            Map<Contender, List<LocalCopy>> copies = arguments.cold ? copies(written) : Map.of();
             Map<Contender, Measurement> measured = new EnumMap<>(Contender.class);
-            for (int round = 0; round < rounds; round++) {
+            for (int round = 0; round < arguments.rounds; round++) {
                 for (Contender contender : contenders) {
                     measure(
                             contender,
                             rescale[1],
-                            written.get(contender),
+                            arguments.cold
+                                    ? forgotten(copies.get(contender))
+                                    : written.get(contender),
                             measured.computeIfAbsent(contender, absent -> new Measurement()));
                 }
             }
-            print(rescale, written.get(contenders.get(0)), measured);
+            print(rescale, written, measured);
         }
     }
 
     private void print(
             int[] rescale,
-            List<IncrementalRemoteKeyedStateHandle> checkpoint,
+            Map<Contender, List<IncrementalRemoteKeyedStateHandle>> written,
             Map<Contender, Measurement> measured) {
         System.out.printf(
-                "%d to %d, %d rows, %d MB in %d files; median [least .. most] seconds, ratio%n",
-                rescale[0],
-                rescale[1],
-                keys,
-                checkpoint.stream().mapToLong(handle -> handle.getStateSize()).sum() / 1_000_000,
-                checkpoint.stream().mapToInt(handle -> handle.getSharedState().size()).sum());
+                "%d to %d, %d rows; median [least .. most] seconds, ratio%n",
+                rescale[0], rescale[1], arguments.keys());
+        written.forEach(
+                (contender, parts) ->
+                        System.out.printf(
+                                "  %s restores %d MB in %d files%n",
+                                contender.title,
+                                parts.stream().mapToLong(part -> part.getStateSize()).sum() / 1_000_000,
+                                parts.stream().mapToInt(part -> part.getSharedState().size()).sum()));
         System.out.printf(
-                "  %-36s %-34s | %-34s | %-34s | %s%n",
+                "  %-36s %-34s | %-34s | %-34s | %-8s | %s%n",
                 "",
                 "first record",
-                reads + " random reads",
+                arguments.reads + " random reads",
                 "CPU of the thread meanwhile",
+                "process",
                 "MB in the first checkpoint");
         measured.forEach(
                 (contender, one) ->
@@ -147,17 +114,44 @@ public final class RescaleBenchmark {
                 parallelism,
                 index -> {
                     try (Subtask subtask =
-                            new Subtask(writer, index, parallelism, List.of())) {
-                        subtask.write(keys);
+                            new Subtask(arguments, writer, index, parallelism, List.of())) {
+                        subtask.write();
+                        if (arguments.settled) {
+                            TaskBackend.settle();
+                        }
                         return subtask.checkpoint(storage.id(), location);
                     }
                 });
     }
 
+    private Map<Contender, List<LocalCopy>> copies(
+            Map<Contender, List<IncrementalRemoteKeyedStateHandle>> written) throws Exception {
+        Map<Contender, List<LocalCopy>> copies = new EnumMap<>(Contender.class);
+        for (Contender contender : written.keySet()) {
+            List<LocalCopy> own = new ArrayList<>();
+            for (IncrementalRemoteKeyedStateHandle part : written.get(contender)) {
+                Path directory =
+                        arguments.scratch.resolveSibling("local").resolve(contender.name());
+                own.add(new LocalCopy(part, directory.resolve(UUID.randomUUID().toString())));
+            }
+            copies.put(contender, own);
+        }
+        return copies;
+    }
+
+    private static List<KeyedStateHandle> forgotten(List<LocalCopy> copies) throws Exception {
+        List<KeyedStateHandle> handles = new ArrayList<>();
+        for (LocalCopy copy : copies) {
+            copy.forget();
+            handles.add(copy.handle);
+        }
+        return handles;
+    }
+
     private void measure(
             Contender contender,
             int parallelism,
-            List<IncrementalRemoteKeyedStateHandle> checkpoint,
+            List<? extends KeyedStateHandle> checkpoint,
             Measurement measurement)
             throws Exception {
         CheckpointStreamFactory location = storage.next();
@@ -167,38 +161,36 @@ public final class RescaleBenchmark {
                         parallelism,
                         index -> {
                             try (Subtask subtask =
-                                    new Subtask(contender, index, parallelism, checkpoint)) {
-                                subtask.read(keys, 1, 7);
-                                double first = secondsSince(started);
-                                forgetFiles();
-                                long begun = System.nanoTime();
-                                long cpu = threads.getCurrentThreadCpuTime();
-                                subtask.read(keys, reads, 11);
-                                double cpuOfReads =
-                                        (threads.getCurrentThreadCpuTime() - cpu) / 1e9;
-                                double reads = secondsSince(begun);
-                                IncrementalRemoteKeyedStateHandle next =
-                                        subtask.checkpoint(storage.id(), location);
-                                double megabytes = next.getCheckpointedSize() / 1e6;
-                                next.discardState();
-                                return new double[] {first, reads, megabytes, cpuOfReads};
+                                    new Subtask(
+                                            arguments, contender, index, parallelism, checkpoint)) {
+                                return measured(subtask, started, location);
                             }
                         });
-        measurement.add(
-                subtasks.stream().mapToDouble(one -> one[0]).max().orElseThrow(),
-                subtasks.stream().mapToDouble(one -> one[1]).max().orElseThrow(),
-                subtasks.stream().mapToDouble(one -> one[3]).max().orElseThrow(),
-                subtasks.stream().mapToDouble(one -> one[2]).sum());
+        double[] round = new double[5];
+        for (int i = 0; i < 4; i++) {
+            int column = i;
+            round[i] = subtasks.stream().mapToDouble(one -> one[column]).max().orElseThrow();
+        }
+        round[4] = subtasks.stream().mapToDouble(one -> one[4]).sum();
+        measurement.add(round);
     }
 
-    private void forgetFiles() throws Exception {
-        if (cold) {
-            Process process =
-                    new ProcessBuilder("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches").start();
-            if (process.waitFor() != 0) {
-                throw new IllegalStateException("--cold is for root.");
-            }
-        }
+    /** What {@link Measurement#add} takes. */
+    private double[] measured(Subtask subtask, long started, CheckpointStreamFactory location)
+            throws Exception {
+        subtask.read(1, 7);
+        double first = secondsSince(started);
+        long begun = System.nanoTime();
+        long cpu = threads.getCurrentThreadCpuTime();
+        long processCpu = TaskBackend.processCpu();
+        subtask.read(arguments.reads, 11);
+        double cpuOfReads = (threads.getCurrentThreadCpuTime() - cpu) / 1e9;
+        double cpuOfProcess = (TaskBackend.processCpu() - processCpu) / 1e9;
+        double reads = secondsSince(begun);
+        IncrementalRemoteKeyedStateHandle next = subtask.checkpoint(storage.id(), location);
+        double megabytes = next.getCheckpointedSize() / 1e6;
+        next.discardState();
+        return new double[] {first, reads, cpuOfReads, cpuOfProcess, megabytes};
     }
 
     private static double secondsSince(long nanos) {

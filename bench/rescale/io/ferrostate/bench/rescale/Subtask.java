@@ -26,26 +26,26 @@ final class Subtask implements AutoCloseable {
 
     static final int MAX_PARALLELISM = TaskBackend.MAX_PARALLELISM;
 
-    private static final long MANAGED_MEMORY = 256 << 20;
-    private static final int VALUE_BYTES = 256;
-
+    private final Arguments arguments;
     private final KeyGroupRange range;
     private final TaskBackend<Long> backend;
     private final ValueState<byte[]> state;
 
     Subtask(
+            Arguments arguments,
             Contender contender,
             int index,
             int parallelism,
-            Collection<IncrementalRemoteKeyedStateHandle> checkpoint)
+            Collection<? extends KeyedStateHandle> checkpoint)
             throws Exception {
+        this.arguments = arguments;
         range =
                 KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex(
                         MAX_PARALLELISM, parallelism, index);
         backend =
                 new TaskBackend<>(
                         contender.options(),
-                        MANAGED_MEMORY,
+                        arguments.memory,
                         LongSerializer.INSTANCE,
                         range,
                         parts(checkpoint));
@@ -55,9 +55,9 @@ final class Subtask implements AutoCloseable {
                                 "values", BytePrimitiveArraySerializer.INSTANCE));
     }
 
-    private List<KeyedStateHandle> parts(Collection<IncrementalRemoteKeyedStateHandle> checkpoint) {
+    private List<KeyedStateHandle> parts(Collection<? extends KeyedStateHandle> checkpoint) {
         List<KeyedStateHandle> parts = new ArrayList<>();
-        for (IncrementalRemoteKeyedStateHandle handle : checkpoint) {
+        for (KeyedStateHandle handle : checkpoint) {
             KeyedStateHandle part = handle.getIntersection(range);
             if (part != null) {
                 parts.add(part);
@@ -71,11 +71,11 @@ final class Subtask implements AutoCloseable {
     }
 
     /** Rows with values that compress to about a half. */
-    void write(long keys) throws Exception {
+    void write() throws Exception {
         Random random = new Random(1);
-        byte[] value = new byte[VALUE_BYTES];
-        byte[] half = new byte[VALUE_BYTES / 2];
-        for (long key = 0; key < keys; key++) {
+        byte[] value = new byte[arguments.value];
+        byte[] half = new byte[arguments.value / 2];
+        for (long key = 0; key < arguments.keys(); key++) {
             if (owns(key)) {
                 random.nextBytes(half);
                 System.arraycopy(half, 0, value, 0, half.length);
@@ -85,12 +85,9 @@ final class Subtask implements AutoCloseable {
         }
     }
 
-    static long keysOf(long bytes) {
-        return bytes / (VALUE_BYTES / 2 + Long.BYTES + 4);
-    }
-
     /** Reads that all must find a row. */
-    void read(long keys, int reads, long seed) throws Exception {
+    void read(int reads, long seed) throws Exception {
+        long keys = arguments.keys();
         Random random = new Random(seed);
         for (int done = 0; done < reads; ) {
             long key = Math.floorMod(random.nextLong(), keys);
