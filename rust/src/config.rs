@@ -41,6 +41,8 @@ pub struct Config {
     pub buffer_ratio: f64,
     /// Bytes of the buffer; only without a shared memory.
     pub buffer_size: usize,
+    /// Whether files are brought into memory in the background when a database is opened (`db/warm.rs`).
+    pub warm_up: bool,
     /// Whether RocksDB counts what it does (`ferrostate.ticker.*` properties).
     pub statistics: bool,
     /// One for all levels, or one a level.
@@ -84,6 +86,7 @@ impl Default for Config {
             buffer: true,
             buffer_ratio: 0.7,
             buffer_size: 64 << 20,
+            warm_up: true,
             statistics: cfg!(test),
             compression: vec![DBCompressionType::Lz4],
         }
@@ -144,6 +147,7 @@ impl Config {
                 }
             }
             "buffer.size" => self.buffer_size = at_least(name, value, 1)?,
+            "restore.warm-up" => self.warm_up = parse(name, value)?,
             "metrics.statistics" => self.statistics = parse(name, value)?,
             "compression.per.level" => self.compression = compression(name, value)?,
             _ => {}
@@ -251,6 +255,7 @@ mod tests {
             ("bloom-filter.bits-per-key", "NaN"),
             ("log.level", "LOUD"),
             ("use-bloom-filter", "maybe"),
+            ("restore.warm-up", "maybe"),
         ] {
             let error = Config::parse([(name, value)]).expect_err(name);
             assert_eq!(error.kind, crate::Kind::Invalid);

@@ -17,6 +17,7 @@ pub mod checkpoint;
 pub mod config;
 pub mod db;
 pub mod error;
+pub mod free_memory;
 mod jni;
 pub mod limits;
 pub mod local;

@@ -161,6 +161,13 @@ impl Memory {
         buffers.memtables -= buffers.memtables / 8;
     }
 
+    /// Bytes that the cache may take now, and those of them that nothing takes.
+    #[must_use]
+    pub fn cache_room(&self) -> (usize, usize) {
+        let capacity = self.capacity.saturating_sub(self.buffers().bytes);
+        (capacity, capacity.saturating_sub(self.cache.get_usage()))
+    }
+
     /// True if a block more pushes others out of the cache.
     #[must_use]
     pub fn is_cache_full(&self) -> bool {

@@ -29,6 +29,31 @@ pub struct Column {
     db: Arc<Db>,
 }
 
+/// A column family's handle whose lifetime its holder sees to.
+pub(super) struct BoundColumn {
+    pub(super) raw: RawColumn,
+    handle: Arc<BoundColumnFamily<'static>>,
+}
+
+impl BoundColumn {
+    /// # Safety
+    /// It goes before the database is closed.
+    pub(super) unsafe fn of(db: &Db, name: &str) -> Result<Self> {
+        let bound = db
+            .rocks
+            .cf_handle(name)
+            .ok_or_else(|| Error::invalid(format!("column family '{name}' was dropped")))?;
+        // SAFETY: the lifetime is that of `db`, which the caller vouches for.
+        let handle = unsafe {
+            std::mem::transmute::<Arc<BoundColumnFamily<'_>>, Arc<BoundColumnFamily<'static>>>(
+                bound,
+            )
+        };
+        let raw = RawColumn { db: ffi::raw_db(&db.rocks), column: handle.inner() };
+        Ok(Self { raw, handle })
+    }
+}
+
 impl Column {
     pub(super) fn open(db: &Arc<Db>, name: &str) -> Result<Self> {
         if name == "default" {
@@ -42,17 +67,8 @@ impl Column {
             )));
         }
         let filter = Self::find_or_create(db, name)?;
-        let bound = db
-            .rocks
-            .cf_handle(name)
-            .ok_or_else(|| Error::invalid(format!("column family '{name}' was dropped")))?;
         // SAFETY: `db` is kept by the same struct and dropped after the handle.
-        let handle = unsafe {
-            std::mem::transmute::<Arc<BoundColumnFamily<'_>>, Arc<BoundColumnFamily<'static>>>(
-                bound,
-            )
-        };
-        let raw = RawColumn { db: ffi::raw_db(&db.rocks), column: handle.inner() };
+        let BoundColumn { raw, handle } = unsafe { BoundColumn::of(db, name) }?;
         let prefix = OnceLock::new();
         Ok(Self { raw, handle, name: name.to_owned(), filter, prefix, db: Arc::clone(db) })
     }

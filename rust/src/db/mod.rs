@@ -2,6 +2,7 @@
 //! types, checkpoints' plans or JNI.
 mod admission;
 mod assembly;
+mod background;
 mod columns;
 #[cfg(test)]
 mod failing;
@@ -10,6 +11,7 @@ mod ffi_batch;
 mod ffi_import;
 mod ffi_sst;
 mod ffi_ttl;
+mod ffi_warm;
 mod ingest;
 mod manifest;
 mod open;
@@ -20,6 +22,7 @@ mod scan;
 mod settle;
 pub mod table_files;
 mod threads;
+mod warm;
 mod write_batch;
 
 pub use assembly::{Assembly, DeadRange};

@@ -1,6 +1,7 @@
 //! The one owner of an open database. Fields close in the order they stand. Opening is `open.rs`'s
 //! business, bytes are `columns.rs`'s.
 use super::admission::Admission;
+use super::background::Background;
 use super::columns::Column;
 use super::ffi::{raw_db, RawColumn, RawOptions};
 use super::ffi_import;
@@ -41,6 +42,7 @@ pub struct Db {
     pub(super) ttl_clock: Arc<TtlClock>,
     path: PathBuf,
     pub(super) settling: Settling,
+    pub(super) warming: Background,
     state: AtomicU8,
     panic: OnceLock<String>,
     /// Holds RocksDB's counters, if it counts.
@@ -50,7 +52,7 @@ pub struct Db {
     cache: Cache,
     /// Bytes; of a cache that is this database's own.
     cache_size: usize,
-    memory: Option<Arc<Memory>>,
+    pub(super) memory: Option<Arc<Memory>>,
 }
 
 impl Db {
@@ -66,7 +68,7 @@ impl Db {
         let ttl_clock = TtlClock::new()?;
         let (rocks, columns) =
             super::open::open(path, &database_options, &column_options, &ttl_clock)?;
-        Ok(Arc::new(Self {
+        let db = Arc::new(Self {
             rocks,
             options: RawOptions::new(),
             column_options,
@@ -76,6 +78,7 @@ impl Db {
             ttl_clock,
             path: path.to_path_buf(),
             settling: Settling::new(config.compaction_style),
+            warming: Background::default(),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
             statistics: database_options,
@@ -83,7 +86,11 @@ impl Db {
             cache,
             cache_size: config.block_cache_size,
             memory,
-        }))
+        });
+        if config.warm_up {
+            db.warm_up(config.open_files < 0)?;
+        }
+        Ok(db)
     }
 
     #[must_use]
@@ -131,13 +138,15 @@ impl Db {
     pub fn close(&self) {
         let before = self.state.swap(CLOSED, Ordering::Relaxed);
         if before != CLOSED {
-            self.settling.cancel();
+            self.warming.cancel();
+            self.settling.background.cancel();
             // Without waiting: jobs that have not begun wait for threads that all databases share.
             self.rocks.cancel_all_background_work(false);
             // SAFETY: `self` owns the database.
             unsafe { ffi_import::end_compactions(self.raw()) }
         }
-        self.settling.join();
+        self.warming.join();
+        self.settling.background.join();
         while self.has_running_jobs() {
             std::thread::sleep(RUNNING_JOBS_INTERVAL);
         }
@@ -179,11 +188,14 @@ impl Db {
     }
 
     /// A property of the whole database: RocksDB's, or "ferrostate.is-settling", which is 1 while what a
-    /// rescale left is compacted, or "ferrostate.ticker." and a ticker's name (0 unless `Config::statistics`).
+    /// rescale left is compacted, "ferrostate.is-warming" while files are brought into memory, or "ferrostate.ticker." and a ticker's name (0 unless `Config::statistics`).
     pub fn property(&self, name: &str) -> Result<Option<String>> {
         self.check()?;
         if name == "ferrostate.is-settling" {
-            return Ok(Some(u8::from(self.settling.is_running()).to_string()));
+            return Ok(Some(u8::from(self.settling.background.is_running()).to_string()));
+        }
+        if name == "ferrostate.is-warming" {
+            return Ok(Some(u8::from(self.warming.is_running()).to_string()));
         }
         if let Some(name) = name.strip_prefix("ferrostate.ticker.") {
             let ticker = Ticker::iter().find(|ticker| ticker.name() == name);

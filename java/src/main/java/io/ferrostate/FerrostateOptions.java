@@ -117,6 +117,16 @@ public final class FerrostateOptions {
                                     + " storage the files that lie there already, on local storage by"
                                     + " hard link, instead of uploading them.");
 
+    public static final ConfigOption<Boolean> WARM_UP =
+            key("restore.warm-up")
+                    .booleanType()
+                    .defaultValue(true)
+                    .withDescription(
+                            "Whether a database that is opened with files brings index and filter of"
+                                    + " them into the block cache, and the files into the kernel's"
+                                    + " page cache if at most half of the free memory is needed for"
+                                    + " it, in the background.");
+
     public static final ConfigOption<PredefinedOptions> PREDEFINED_OPTIONS =
             key("predefined-options")
                     .enumType(PredefinedOptions.class)

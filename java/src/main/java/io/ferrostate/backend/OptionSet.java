@@ -37,6 +37,7 @@ public final class OptionSet implements Serializable {
                             FerrostateOptions.BUFFER_ENABLED,
                             FerrostateOptions.BUFFER_MEMORY_RATIO,
                             FerrostateOptions.BUFFER_SIZE,
+                            FerrostateOptions.WARM_UP,
                             FerrostateOptions.MAX_BACKGROUND_THREADS,
                             FerrostateOptions.MAX_OPEN_FILES,
                             FerrostateOptions.LOG_LEVEL,
