@@ -159,6 +159,7 @@ class OptionSetTest {
     void theLibraryIsToldPlainValues() {
         OptionSet options = new OptionSet();
         options.set(FerrostateOptions.WRITE_BUFFER_SIZE, MemorySize.parse("1mb"));
+        options.set(FerrostateOptions.WARM_UP, false);
         options.set(
                 FerrostateOptions.COMPRESSION_PER_LEVEL,
                 Arrays.asList(Compression.NO_COMPRESSION, Compression.ZSTD_COMPRESSION));
@@ -173,6 +174,7 @@ class OptionSetTest {
                 .containsEntry("writebuffer.size", "1048576")
                 .containsEntry("compression.per.level", "NO_COMPRESSION,ZSTD_COMPRESSION")
                 .containsEntry("use-bloom-filter", "true")
+                .containsEntry("restore.warm-up", "false")
                 .containsEntry("files.open", "-1")
                 .containsEntry("compaction.style", "LEVEL")
                 .containsEntry("bloom-filter.bits-per-key", "10.0");
