@@ -6,13 +6,21 @@
 #include <cstring>
 #include <exception>
 
+#include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 
-// RocksDB's c.h only declares this struct. The definition is c.cc's, word for word: its members may be
-// used here because both see the same headers (build.rs, docs/decisions/0004).
+// RocksDB's c.h only declares these structs. The definitions are c.cc's, word for word: their members may
+// be used here because both see the same headers (build.rs, docs/decisions/0004).
 struct rocksdb_options_t {
   ROCKSDB_NAMESPACE::Options rep;
+};
+struct rocksdb_t {
+  ROCKSDB_NAMESPACE::DB* rep;
+};
+struct rocksdb_column_family_handle_t {
+  ROCKSDB_NAMESPACE::ColumnFamilyHandle* rep;
+  bool immortal;
 };
 
 namespace ferrostate {

@@ -9,15 +9,6 @@
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 
-// As with rocksdb_options_t in c_api.h: c.cc's definitions, word for word.
-struct rocksdb_t {
-  ROCKSDB_NAMESPACE::DB* rep;
-};
-struct rocksdb_column_family_handle_t {
-  ROCKSDB_NAMESPACE::ColumnFamilyHandle* rep;
-  bool immortal;
-};
-
 namespace {
 
 using ROCKSDB_NAMESPACE::Slice;

@@ -12,15 +12,6 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table_properties.h"
 
-// As with rocksdb_options_t in c_api.h: c.cc's definitions, word for word.
-struct rocksdb_t {
-  ROCKSDB_NAMESPACE::DB* rep;
-};
-struct rocksdb_column_family_handle_t {
-  ROCKSDB_NAMESPACE::ColumnFamilyHandle* rep;
-  bool immortal;
-};
-
 // Mirrored in ffi_warm.rs.
 struct ferrostate_live_table {
   const char* path;
