@@ -31,6 +31,9 @@ import java.util.stream.Collectors;
  */
 public final class RescaleBenchmark {
 
+    /** A compaction that waits for the disk looks quiet for a while. */
+    private static final int QUIET_PAUSES = 8;
+
     private static final int[][] RESCALES = {{1, 1}, {1, 2}, {2, 1}, {2, 3}};
 
     private final Arguments arguments;
@@ -116,7 +119,7 @@ public final class RescaleBenchmark {
                     try (Subtask subtask =
                             new Subtask(arguments, writer, index, parallelism, List.of())) {
                         subtask.write();
-                        if (arguments.settled) {
+                        for (int quiet = 0; arguments.settled && quiet < QUIET_PAUSES; quiet++) {
                             TaskBackend.settle();
                         }
                         return subtask.checkpoint(storage.id(), location);
