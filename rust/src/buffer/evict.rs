@@ -13,8 +13,6 @@ const NEW_PART: usize = 10;
 const MOVES_ON: u8 = 2;
 /// From this round on nothing stays, so that making room ends.
 const LAST_ROUND: u8 = 3;
-/// Uses after which it is decided anew how much memory is of use.
-const WINDOW: u64 = 1 << 15;
 /// Hashes of records that went; each is four bytes.
 const LEAST_GONE: usize = 1 << 10;
 const MOST_GONE: usize = 1 << 20;
@@ -131,7 +129,12 @@ impl Table {
     #[cold]
     pub(super) fn make_room(&mut self, queue: Queue) -> Result<()> {
         let segment = self.free_segment()?;
-        self.begin(queue, segment);
+        if self.has_room(queue, self.largest()) {
+            // What stays of another segment has begun one.
+            self.queues.spare.push(segment);
+        } else {
+            self.begin(queue, segment);
+        }
         self.most_dirty = self.limit.most_dirty();
         Ok(())
     }
@@ -169,10 +172,11 @@ impl Table {
         }
     }
 
-    /// Looks from time to time whether the memory is of use.
-    fn adapt(&mut self) {
+    /// Looks from time to time whether the memory is of use: whenever something is not in it.
+    #[inline]
+    pub(super) fn adapt(&mut self) {
         let uses = self.found + self.inserted;
-        if uses >= WINDOW {
+        if uses >= self.limit.window() {
             self.limit.adapt(uses, self.found + self.returned);
             self.index.shrink();
             (self.found, self.inserted, self.returned) = (0, 0, 0);

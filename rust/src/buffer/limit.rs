@@ -27,6 +27,8 @@ pub(super) struct Limit {
 const MOST_HALVED: u32 = 4;
 /// Less one: then one of so many keys that are read is kept.
 const SAMPLE: u32 = 7;
+/// Uses after which it is decided anew how much memory is of use.
+const WINDOW: u64 = 1 << 15;
 /// Of all uses, those that more memory than this part of them would spare call for more of it.
 const GROWS_FROM: u64 = 5;
 /// Less than this part of them does not pay: the block cache makes more of the memory.
@@ -53,13 +55,25 @@ impl Limit {
         }
     }
 
-    /// Of so many uses, `worthwhile` ones found a record, or one that had been there a while ago.
+    /// After so many uses it is decided anew how much memory is of use: sooner while one of so many keys is
+    /// kept, so that it takes as many operations.
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        if self.samples() {
+            WINDOW / u64::from(SAMPLE + 1)
+        } else {
+            WINDOW
+        }
+    }
+
+    /// Of so many uses, `worthwhile` ones found a record, or one that had been there a while ago. It shrinks
+    /// step by step and grows at once: what is found in a part would be found in the whole.
     pub(super) fn adapt(&mut self, uses: u64, worthwhile: u64) {
         if let Some(memory) = &self.memory {
             memory.forget_memtables();
         }
         if worthwhile * GROWS_FROM >= uses {
-            self.halved = self.halved.saturating_sub(1);
+            self.halved = 0;
         } else if worthwhile * SHRINKS_BELOW < uses {
             self.halved = (self.halved + 1).min(MOST_HALVED);
         }
@@ -69,7 +83,12 @@ impl Limit {
     /// whether that changes, they do.
     #[inline]
     pub(super) fn admits(&self, hash: u32) -> bool {
-        self.halved < MOST_HALVED || hash >> 16 & SAMPLE == 0
+        !self.samples() || hash >> 16 & SAMPLE == 0
+    }
+
+    #[inline]
+    fn samples(&self) -> bool {
+        self.halved == MOST_HALVED
     }
 
     pub(super) fn most_dirty(&self) -> usize {

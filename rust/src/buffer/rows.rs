@@ -55,6 +55,7 @@ impl Table {
     #[cold]
     fn read_row(&mut self, key: Key<'_>, page: &mut [u8]) -> Result<Option<usize>> {
         self.counters.misses += 1;
+        self.adapt();
         let length = self.column(key.column).read(key.stored(), page)?;
         match length {
             None => self.remember(key, None),

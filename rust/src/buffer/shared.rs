@@ -83,6 +83,15 @@ impl Buffer {
         table.records().map(|(_, head)| head.dirty_bytes()).sum()
     }
 
+    /// Bytes of records that live, and of the segments that hold them.
+    #[cfg(test)]
+    pub(super) fn filled(&self) -> (usize, usize) {
+        let table = self.table();
+        let live = |segment: &usize| table.arena.segment(*segment).live;
+        let held = table.queues.held() * table.arena.segment_bytes();
+        (table.queues.all().iter().map(live).sum(), held)
+    }
+
     /// Bytes that are not in the database yet, and bytes that the buffer takes.
     #[must_use]
     pub fn usage(&self) -> (usize, usize) {
