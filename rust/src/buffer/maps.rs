@@ -118,6 +118,7 @@ impl Table {
     #[cold]
     fn read_in_map(&mut self, key: MapKey<'_>, page: &mut [u8]) -> Result<Option<usize>> {
         self.counters.misses += 1;
+        self.adapt();
         let length = self.column(key.column).read(key.bytes, page)?;
         match length {
             None => self.remember_in_map(key, Change::Read(None)),
@@ -414,6 +415,7 @@ impl Table {
             _ => {}
         }
         self.counters.misses += 1;
+        self.adapt();
         // After a failure rows of what was a large map may wait that are found through no record.
         if !self.failed && self.takes(key.prefix, LARGE_BYTES) && self.read_all(key)? {
             match self.find_map(key).1 {
