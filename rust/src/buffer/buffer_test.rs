@@ -197,7 +197,7 @@ fn segments_are_full_while_keys_come_and_stay() {
     let mut random = 1u32;
     let mut next = |below: u32| {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (u64::from(random >> 8) * u64::from(below) >> 24) as u32
+        ((u64::from(random >> 8) * u64::from(below)) >> 24) as u32
     };
     for n in 0u32..200_000 {
         let below = if n % 4 == 0 { 100_000 } else { 1 + next(30_000) };

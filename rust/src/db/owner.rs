@@ -88,7 +88,7 @@ impl Db {
             memory,
         });
         if config.warm_up {
-            db.warm_up(config.open_files < 0)?;
+            db.warm_up(config.open_files < 0);
         }
         Ok(db)
     }

@@ -54,21 +54,23 @@ struct Warmed {
 
 impl Db {
     /// Begins to bring into memory what reads will ask for. `all_open`: the files are, and stay.
-    pub(super) fn warm_up(&self, all_open: bool) -> Result<()> {
+    pub(super) fn warm_up(&self, all_open: bool) {
         let columns = self.columns();
         if columns.len() < 2 {
-            return Ok(()); // new
+            return; // new
         }
         // SAFETY: `Db::close` waits for the thread that has them, before `rocks` goes.
         let bound = |name: &String| unsafe { BoundColumn::of(self, name) };
-        let warm_up = WarmUp {
-            columns: columns.keys().map(bound).collect::<Result<_>>()?,
-            options: self.column_options.clone(),
-            memory: self.memory.clone().filter(|_| all_open),
-            path: self.path().to_path_buf(),
-        };
-        warm_up.start(&self.warming);
-        Ok(())
+        match columns.keys().map(bound).collect::<Result<_>>() {
+            Ok(columns) => WarmUp {
+                columns,
+                options: self.column_options.clone(),
+                memory: self.memory.clone().filter(|_| all_open),
+                path: self.path().to_path_buf(),
+            }
+            .start(&self.warming),
+            Err(error) => tracing::warn!("{} stays cold: {error}", self.path().display()),
+        }
     }
 }
 
