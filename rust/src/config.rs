@@ -76,7 +76,7 @@ impl Default for Config {
             write_buffer_count: 2,
             write_buffers_to_merge: 1,
             block_size: 4 << 10,
-            metadata_block_size: 4 << 10,
+            metadata_block_size: 16 << 10,
             block_cache_size: 8 << 20,
             bloom_filter: true,
             bloom_bits_per_key: 10.0,

@@ -299,7 +299,7 @@ public final class FerrostateOptions {
     public static final ConfigOption<MemorySize> METADATA_BLOCK_SIZE =
             key("block.metadata-blocksize")
                     .memoryType()
-                    .defaultValue(MemorySize.parse("4kb"))
+                    .defaultValue(MemorySize.parse("16kb"))
                     .withFallbackKeys(rocksdb("block.metadata-blocksize"))
                     .withDescription("Size of a partition of index and filter.");
 
