@@ -43,6 +43,9 @@ fn compile_shim() -> io::Result<()> {
         // RocksDB's own warnings are not ours.
         .flag("-isystem")
         .flag(rocksdb_headers().to_str().expect("a path in UTF-8"))
+        // The allocator and lookup keys of memtables, for memtable_rep.cc.
+        .flag("-isystem")
+        .flag(rocksdb_headers().join("..").to_str().expect("a path in UTF-8"))
         // The fast lane's RocksDB has no type information for our classes to refer to.
         .flag("-fno-rtti")
         .flag("-fvisibility=hidden")

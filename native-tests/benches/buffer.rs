@@ -1,7 +1,8 @@
 //! What the buffer is worth, without Java: operations on two databases, one without and one with it, in
-//! turns. CPU time of the thread for each operation, median of the rounds; the ratio counts.
+//! turns. CPU time of the thread for each operation, median of the rounds, and that of the process over
+//! all of them; the ratio counts. Likewise any other option of two values, by its name in `OPTION`.
 //!
-//! `cargo bench -p native-tests --bench buffer -- [small|zipf|uniform] [get|put|..] [full]`
+//! `[OPTION=memtable.hash] cargo bench -p native-tests --bench buffer -- [small|zipf|uniform] [get|put|..] [full]`
 use ferrostate::config::Config;
 use ferrostate::memory::Memory;
 use ferrostate::state::{Database, State};
@@ -31,8 +32,21 @@ fn spaces(full: bool) -> [Space; 3] {
 
 /// Nanoseconds that this thread had a CPU.
 fn cpu() -> u64 {
-    let times = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-    times.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds")
+    cpu_of("/proc/thread-self")
+}
+
+fn cpu_of(task: &str) -> u64 {
+    let times = std::fs::read_to_string(format!("{task}/schedstat")).unwrap_or_default();
+    times.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
+/// That all threads which are still there had one.
+fn process_cpu() -> u64 {
+    std::fs::read_dir("/proc/self/task")
+        .expect("Linux")
+        .flatten()
+        .map(|task| cpu_of(&task.path().to_string_lossy()))
+        .sum()
 }
 
 struct Random(u64);
@@ -74,12 +88,12 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(space: &Space, buffer: bool) -> Self {
+    fn new(space: &Space, option: &str, value: bool) -> Self {
         let dir = tempfile::tempdir().expect("temp dir");
         // Without partitions an index block that does not fit into a shard of the cache decides all.
         let config = Config::parse([
-            ("buffer.enabled", &*buffer.to_string()),
             ("memory.partitioned-index-filters", "true"),
+            (option, &*value.to_string()),
         ])
         .expect("config");
         let memory = Arc::new(Memory::new(space.memory, 0.5).expect("memory"));
@@ -146,29 +160,35 @@ fn main() {
     let spaces = spaces(full);
     let all: Vec<_> = spaces.iter().map(|space| space.name).collect();
     let operations: Vec<_> = OPERATIONS.iter().map(|(name, _)| *name).collect();
+    let option = std::env::var("OPTION").unwrap_or_else(|_| "buffer.enabled".to_owned());
     for space in spaces.iter().filter(|space| wanted(&all, space.name)) {
         let mut subjects =
-            [false, std::env::var("SAME").is_err()].map(|buffer| Subject::new(space, buffer));
+            [std::env::var("SAME").is_ok(), true].map(|value| Subject::new(space, &option, value));
         println!("{}: {} keys", space.name, space.keys);
         for (name, operation) in
             OPERATIONS.into_iter().filter(|(name, _)| wanted(&operations, name))
         {
             let mut times = [Vec::new(), Vec::new()];
+            let mut all = [0.0; 2];
             for round in 0..=ROUNDS {
-                for (subject, times) in subjects.iter_mut().zip(&mut times) {
-                    let start = cpu();
+                for ((subject, times), all) in subjects.iter_mut().zip(&mut times).zip(&mut all) {
+                    let (start, start_all) = (cpu(), process_cpu());
                     for _ in 0..space.operations {
                         operation(subject, space);
                     }
                     if round > 0 {
                         times.push((cpu() - start) as f64 / space.operations as f64);
+                        *all += (process_cpu() - start_all) as f64
+                            / (ROUNDS * space.operations) as f64;
                     }
                 }
             }
             let [without, with] = times.map(median);
             println!(
-                "  {name:18} {without:7.0} ns without, {with:7.0} ns with the buffer: {:5.2}x",
-                without / with
+                "  {name:18} {without:7.0} ns without, {with:7.0} ns with {option}: {:5.2}x, process {:5.0} to {:5.0}",
+                without / with,
+                all[0],
+                all[1]
             );
         }
         let with = &subjects[1];

@@ -23,6 +23,8 @@ pub struct Config {
     pub write_buffer_size: usize,
     pub write_buffer_count: i32,
     pub write_buffers_to_merge: i32,
+    /// Whether memtables find keys by hash and are sorted when need be; else they are skip lists.
+    pub hash_memtable: bool,
     /// Bytes.
     pub block_size: usize,
     /// Bytes.
@@ -75,6 +77,7 @@ impl Default for Config {
             write_buffer_size: 64 << 20,
             write_buffer_count: 2,
             write_buffers_to_merge: 1,
+            hash_memtable: true,
             block_size: 4 << 10,
             metadata_block_size: 16 << 10,
             block_cache_size: 8 << 20,
@@ -127,6 +130,7 @@ impl Config {
             "writebuffer.number-to-merge" => {
                 self.write_buffers_to_merge = at_least(name, value, 1)?;
             }
+            "memtable.hash" => self.hash_memtable = parse(name, value)?,
             "block.blocksize" => self.block_size = at_least(name, value, 1)?,
             "block.metadata-blocksize" => self.metadata_block_size = at_least(name, value, 1)?,
             "block.cache-size" => self.block_cache_size = at_least(name, value, 1)?,

@@ -11,6 +11,10 @@ extern "C" {
         options: *mut sys::rocksdb_options_t,
         error: *mut *mut c_char,
     ) -> bool;
+    fn ferrostate_options_hash_memtable(
+        options: *mut sys::rocksdb_options_t,
+        error: *mut *mut c_char,
+    ) -> bool;
 }
 
 /// Read and write options made once a database; freed with it.
@@ -197,6 +201,16 @@ pub(super) fn no_recovery(options: &mut Options) -> Result<()> {
     // SAFETY: the pointer is that of the live `options`, used at once.
     unsafe { ferrostate_options_no_recovery(options.as_raw_ptr(), &raw mut error) };
     check(error)
+}
+
+/// Memtables of our own instead of skip lists, unless the options rule it out; see `shim/memtable_rep.cc`.
+pub(super) fn hash_memtable(options: &mut Options) -> Result<bool> {
+    let mut error = ptr::null_mut::<c_char>();
+    // SAFETY: the pointer is that of the live `options`, used at once.
+    let taken =
+        unsafe { ferrostate_options_hash_memtable(options.as_raw_ptr(), &raw mut error) };
+    check(error)?;
+    Ok(taken)
 }
 
 /// For scans that end where `upper` begins. `filtered`: all of it shares the prefix that the column

@@ -40,6 +40,8 @@ pub(super) fn database(config: &Config, memory: Option<&Memory>) -> Result<Optio
     options.set_log_level(log_level(config));
     super::ffi::avoid_flush_during_shutdown(&mut options);
     super::ffi::no_recovery(&mut options)?;
+    // One thread at a time writes, and our memtables take no more.
+    options.set_allow_concurrent_memtable_write(!config.hash_memtable);
     if config.statistics {
         options.enable_statistics();
     }
@@ -76,6 +78,9 @@ pub(super) fn column(config: &Config, memory: Option<&Memory>, cache: &Cache) ->
         options.set_memtable_prefix_bloom_ratio(memtable_bloom_ratio(config, memory));
     }
     options.set_block_based_table_factory(&table(config, memory.is_some(), cache));
+    if config.hash_memtable {
+        super::ffi::hash_memtable(&mut options)?;
+    }
     Ok(options)
 }
 
