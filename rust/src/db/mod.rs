@@ -46,5 +46,9 @@ mod testing;
 mod tests;
 
 #[cfg(test)]
+#[path = "memtable_test.rs"]
+mod memtable_tests;
+
+#[cfg(test)]
 #[path = "ttl_compaction_test.rs"]
 mod ttl_compaction_tests;

@@ -289,6 +289,15 @@ public final class FerrostateOptions {
                     .withFallbackKeys(rocksdb("writebuffer.number-to-merge"))
                     .withDescription("Write buffers that are merged before they are written.");
 
+    public static final ConfigOption<Boolean> HASH_MEMTABLE =
+            key("memtable.hash")
+                    .booleanType()
+                    .defaultValue(true)
+                    .withDescription(
+                            "Whether RocksDB's write buffers find keys by hash and are sorted when"
+                                    + " they are written to a file or iterated, instead of being"
+                                    + " skip lists.");
+
     public static final ConfigOption<MemorySize> BLOCK_SIZE =
             key("block.blocksize")
                     .memoryType()

@@ -48,6 +48,7 @@ public final class OptionSet implements Serializable {
                             FerrostateOptions.WRITE_BUFFER_SIZE,
                             FerrostateOptions.MAX_WRITE_BUFFER_NUMBER,
                             FerrostateOptions.MIN_WRITE_BUFFER_NUMBER_TO_MERGE,
+                            FerrostateOptions.HASH_MEMTABLE,
                             FerrostateOptions.BLOCK_SIZE,
                             FerrostateOptions.METADATA_BLOCK_SIZE,
                             FerrostateOptions.BLOCK_CACHE_SIZE,

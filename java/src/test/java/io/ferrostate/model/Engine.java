@@ -53,6 +53,7 @@ enum Engine {
                 .set(FerrostateOptions.TIMER_SERVICE_FACTORY, timers)
                 .set(FerrostateOptions.BUFFER_ENABLED, random.nextInt(4) != 0)
                 .set(FerrostateOptions.BUFFER_SIZE, BUFFERS[random.nextInt(BUFFERS.length)])
+                .set(FerrostateOptions.HASH_MEMTABLE, random.nextInt(4) != 0)
                 .set(FerrostateOptions.TIMER_SERVICE_CACHE_SIZE, 1 + random.nextInt(20))
                 .set(FerrostateOptions.WRITE_BUFFER_SIZE, MemorySize.parse("1mb"))
                 .set(FerrostateOptions.TARGET_FILE_SIZE_BASE, MemorySize.parse("256kb"))
