@@ -129,6 +129,13 @@ impl Subject {
         self.state.put(&key, 0, &self.page[..VALUE]).expect("put");
     }
 
+    /// A row, and then the rows next to it as those of a map.
+    fn put_and_scan(&mut self, space: &Space) {
+        let key = row(self.random.key(space));
+        self.state.put(&key, 0, &[4; VALUE]).expect("put");
+        self.state.scan(&key[..9], 9, false, 100, &mut self.page).expect("scan");
+    }
+
     fn merge(&mut self, space: &Space) {
         let key = self.random.key(space);
         self.state.merge(&row(key), &[3; 8]).expect("merge");
@@ -137,11 +144,12 @@ impl Subject {
 
 type Operation = (&'static str, fn(&mut Subject, &Space));
 
-const OPERATIONS: [Operation; 4] = [
+const OPERATIONS: [Operation; 5] = [
     ("get", Subject::get),
     ("put", Subject::put),
     ("read-modify-write", Subject::read_modify_write),
     ("merge", Subject::merge),
+    ("put-and-scan", Subject::put_and_scan),
 ];
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -178,8 +186,8 @@ fn main() {
                     }
                     if round > 0 {
                         times.push((cpu() - start) as f64 / space.operations as f64);
-                        *all += (process_cpu() - start_all) as f64
-                            / (ROUNDS * space.operations) as f64;
+                        *all +=
+                            (process_cpu() - start_all) as f64 / (ROUNDS * space.operations) as f64;
                     }
                 }
             }

@@ -207,8 +207,7 @@ pub(super) fn no_recovery(options: &mut Options) -> Result<()> {
 pub(super) fn hash_memtable(options: &mut Options) -> Result<bool> {
     let mut error = ptr::null_mut::<c_char>();
     // SAFETY: the pointer is that of the live `options`, used at once.
-    let taken =
-        unsafe { ferrostate_options_hash_memtable(options.as_raw_ptr(), &raw mut error) };
+    let taken = unsafe { ferrostate_options_hash_memtable(options.as_raw_ptr(), &raw mut error) };
     check(error)?;
     Ok(taken)
 }

@@ -73,14 +73,13 @@ pub(super) fn column(config: &Config, memory: Option<&Memory>, cache: &Cache) ->
         [one] => options.set_compression_type(*one),
         levels => options.set_compression_per_level(levels),
     }
+    let hashed = config.hash_memtable && super::ffi::hash_memtable(&mut options)?;
     if config.bloom_filter {
-        options.set_memtable_whole_key_filtering(true);
+        // A hash table knows what it has not; of prefixes it knows nothing.
+        options.set_memtable_whole_key_filtering(!hashed);
         options.set_memtable_prefix_bloom_ratio(memtable_bloom_ratio(config, memory));
     }
     options.set_block_based_table_factory(&table(config, memory.is_some(), cache));
-    if config.hash_memtable {
-        super::ffi::hash_memtable(&mut options)?;
-    }
     Ok(options)
 }
 

@@ -73,6 +73,7 @@ class MemHash {
   static constexpr size_t kWaiting = 8;
   static constexpr size_t kFirstSlots = 64;
   static constexpr size_t kGrowth = 4;
+  static constexpr size_t kMostGrowth = 64;
   // Of eight slots so many are taken at most.
   static constexpr size_t kLoad = 5;
   static constexpr size_t kHugePage = 2 << 20;
@@ -153,14 +154,16 @@ class MemHash {
     }
   }
 
+  // Idle states stay small; busy ones are spared tables in between.
+  static size_t Wider(size_t slots, size_t expected) {
+    const size_t wanted = std::bit_ceil((expected + kWaiting) * 8 / kLoad + 1);
+    return slots > kFirstSlots && wanted > slots ? std::min(wanted, slots * kMostGrowth)
+                                                 : slots * kGrowth;
+  }
+
   void Grow(size_t expected) {
     const Table* before = table_.load(std::memory_order_relaxed);
-    size_t slots = before == nullptr ? kFirstSlots : (before->mask + 1) * kGrowth;
-    // Idle states stay small; busy ones are spared tables in between.
-    if (slots >= kFirstSlots * kGrowth * kGrowth) {
-      const size_t wanted = std::bit_ceil(expected * 8 / kLoad);
-      slots = std::max(slots, std::min(wanted, slots * kGrowth * kGrowth));
-    }
+    const size_t slots = before == nullptr ? kFirstSlots : Wider(before->mask + 1, expected);
     Table* table = NewTable(slots);
     for (uint64_t from = 0; before != nullptr && from <= before->mask; from++) {
       const uint64_t value = before->slots[from].load(std::memory_order_relaxed);

@@ -161,6 +161,8 @@ class Rep final : public MemTableRep {
     return list_.load(std::memory_order_acquire);
   }
 
+  size_t count() const { return log_.count(); }
+
   // All entries there are, or more than there were at the call. When they had to be sorted more often than
   // a skip list would cost, the writer makes one.
   std::shared_ptr<const Sorted> SortedNow() {
@@ -223,8 +225,8 @@ class Rep final : public MemTableRep {
 };
 
 // Goes over the skip list, or a sorted copy. Nothing is sorted before it is positioned: where a filter says
-// that there is nothing, it never is. RocksDB takes an iterator's sequence number before it makes the iterator, so
-// all that it may show is there.
+// that there is nothing, it never is. All that is there by then is seen, which RocksDB has taken the sequence
+// number of what it may show before.
 class RepIterator final : public MemTableRep::Iterator {
  public:
   explicit RepIterator(Rep* rep) : rep_(rep) {}
@@ -295,13 +297,14 @@ class RepIterator final : public MemTableRep::Iterator {
 
  private:
   void Begin() {
-    if (list_ != nullptr || sorted_ != nullptr) {
+    if (list_ != nullptr) {
       return;
     }
     MemTableRep* list = rep_->list();
     if (list != nullptr) {
       list_.reset(list->GetIterator());
-    } else {
+      sorted_.reset();
+    } else if (sorted_ == nullptr || sorted_->size() != rep_->count()) {
       sorted_ = rep_->SortedNow();
     }
   }
