@@ -264,7 +264,8 @@ fn a_large_memtable_has_what_was_written() {
     let dir = tempfile::tempdir().expect("temp dir");
     let db = open(dir.path(), true, 512 << 20);
     let key = |n: u32| n.wrapping_mul(0x9E37_79B9).to_be_bytes();
-    let value = |n: u32| vec![n as u8; if n.is_multiple_of(1000) { 50_000 } else { n as usize % 7 }];
+    let value =
+        |n: u32| vec![n as u8; if n.is_multiple_of(1000) { 50_000 } else { n as usize % 7 }];
     const KEYS: u32 = 150_000;
     for n in 0..KEYS {
         db.put(key(n), value(n)).expect("put");
