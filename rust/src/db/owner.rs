@@ -8,6 +8,7 @@ use super::ffi_import;
 use super::ffi_ttl::TtlClock;
 use super::open::Filters;
 use super::settle::Settling;
+use super::warm::Claim;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::memory::Memory;
@@ -43,6 +44,8 @@ pub struct Db {
     path: PathBuf,
     pub(super) settling: Settling,
     pub(super) warming: Background,
+    /// On the memory that files were brought into when this was opened.
+    pub(super) claim: Arc<OnceLock<Claim>>,
     state: AtomicU8,
     panic: OnceLock<String>,
     /// Holds RocksDB's counters, if it counts.
@@ -79,6 +82,7 @@ impl Db {
             path: path.to_path_buf(),
             settling: Settling::new(config.compaction_style),
             warming: Background::default(),
+            claim: Arc::default(),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
             statistics: database_options,

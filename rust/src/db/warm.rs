@@ -16,7 +16,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What the kernel is asked for at once: no more than its own readahead, of which it would cut off the rest.
@@ -28,8 +28,8 @@ const AHEAD: Duration = Duration::from_millis(2);
 const LEAST_AHEAD: u64 = 2 * CHUNK;
 const MOST_AHEAD: u64 = 32 * CHUNK;
 
-/// Bytes that databases of this process are bringing into the page cache now.
-static COMING: AtomicU64 = AtomicU64::new(0);
+/// Bytes in files of the open databases of this process that were brought into the page cache.
+static CLAIMED: AtomicU64 = AtomicU64::new(0);
 
 /// What is needed of a database, which is open until the thread has ended.
 struct WarmUp {
@@ -39,6 +39,8 @@ struct WarmUp {
     /// Where index and filter are in the block cache.
     memory: Option<Arc<Memory>>,
     path: PathBuf,
+    /// Where the database keeps it.
+    claim: Arc<OnceLock<Claim>>,
 }
 
 /// What was done.
@@ -67,6 +69,7 @@ impl Db {
                 options: self.column_options.clone(),
                 memory: self.memory.clone().filter(|_| all_open),
                 path: self.path().to_path_buf(),
+                claim: Arc::clone(&self.claim),
             }
             .start(&self.warming),
             Err(error) => tracing::warn!("{} stays cold: {error}", self.path().display()),
@@ -152,9 +155,10 @@ impl WarmUp {
     /// All files, if there is memory for them that nobody needs.
     fn read_files(&self, tables: &[LiveTable], warmed: &mut Warmed, cancel: &Cancel) -> Result<()> {
         let bytes = tables.iter().map(|table| table.size).sum();
-        let Some(_coming) = Coming::fits(bytes, free_memory::for_files() / 2) else {
-            return Ok(());
-        };
+        match Claim::fits(bytes, free_memory::for_files() / 2) {
+            Some(claim) => drop(self.claim.set(claim)),
+            None => return Ok(()),
+        }
         for table in tables {
             match in_chunks(table, 0, cancel) {
                 Ok(read) => warmed.read += read,
@@ -204,19 +208,19 @@ fn next_ahead(ahead: u64, chunk: Duration) -> u64 {
     ((ahead * 7 + now.min(MOST_AHEAD as f64) as u64) / 8).clamp(LEAST_AHEAD, MOST_AHEAD)
 }
 
-/// A claim on memory for files, until it is dropped.
-struct Coming(u64);
+/// A claim on memory for files, until it is dropped: what others bring in later does not push them out.
+pub(super) struct Claim(u64);
 
-impl Coming {
+impl Claim {
     fn fits(bytes: u64, room: u64) -> Option<Self> {
-        let claim = |coming: u64| coming.checked_add(bytes).filter(|all| *all <= room);
-        COMING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim).ok().map(|_| Self(bytes))
+        let claim = |claimed: u64| claimed.checked_add(bytes).filter(|all| *all <= room);
+        CLAIMED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim).ok().map(|_| Self(bytes))
     }
 }
 
-impl Drop for Coming {
+impl Drop for Claim {
     fn drop(&mut self) {
-        COMING.fetch_sub(self.0, Ordering::Relaxed);
+        CLAIMED.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 

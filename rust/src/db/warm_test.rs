@@ -85,6 +85,7 @@ fn by_hand(db: &Db, memory: &Arc<Memory>) -> WarmUp {
         options: db.column_options.clone(),
         memory: Some(Arc::clone(memory)),
         path: db.path().to_path_buf(),
+        claim: Arc::clone(&db.claim),
     }
 }
 
@@ -113,6 +114,7 @@ fn files_are_read_ahead_and_named() {
     let warmed = by_hand(&db, &memory).warm(&Cancel::new()).expect("warm");
     let sizes = db.rocks.live_files().expect("files").iter().map(|file| file.size as u64).sum();
     assert_eq!((warmed.files, warmed.found, warmed.read), (2, 2, sizes));
+    assert_eq!(db.claim.get().map(|claim| claim.0), Some(sizes));
     assert!((80_000..sizes / 20).contains(&warmed.finding), "{warmed:?} of {sizes}");
 }
 
@@ -196,11 +198,11 @@ fn a_damaged_file_does_not_keep_the_others_cold() {
 
 #[test]
 fn databases_do_not_claim_the_same_memory() {
-    let room = COMING.load(Ordering::Relaxed) + (1 << 40);
-    let first = Coming::fits(1 << 39, room).expect("room");
-    assert!(Coming::fits((1 << 39) + (1 << 38), room).is_none());
+    let room = CLAIMED.load(Ordering::Relaxed) + (1 << 40);
+    let first = Claim::fits(1 << 39, room).expect("room");
+    assert!(Claim::fits((1 << 39) + (1 << 38), room).is_none());
     drop(first);
-    assert!(Coming::fits((1 << 39) + (1 << 38), room).is_some());
+    assert!(Claim::fits((1 << 39) + (1 << 38), room).is_some());
 }
 
 #[test]
