@@ -17,7 +17,7 @@ fn memory(bytes: i64) -> Arc<Memory> {
 }
 
 fn open(path: &Path, warm_up: bool, memory: &Arc<Memory>) -> Arc<Db> {
-    let config = Config { warm_up, ..Config::default() };
+    let config = Config { warm_up, metadata_block_size: 4 << 10, ..Config::default() };
     Db::open(path, &config, Some(Arc::clone(memory))).expect("open")
 }
 
