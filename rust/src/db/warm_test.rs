@@ -10,7 +10,7 @@ use crate::runtime::testing::within;
 
 const COLUMNS: [&str; 2] = ["one", "two"];
 const ROWS: u32 = 40_000;
-const MEMORY: i64 = 32 << 20;
+const MEMORY: i64 = 64 << 20;
 
 fn memory(bytes: i64) -> Arc<Memory> {
     Arc::new(Memory::new(bytes, 0.5).expect("memory"))
@@ -125,11 +125,15 @@ fn it_takes_half_of_the_cache_at_most() {
     filled(&path, 800_000, 0); // a filter of 1 MB a file
     let small = memory(4 << 20);
     let db = open(&path, false, &small);
-    let warmed = by_hand(&db, &small).warm(&Cancel::new()).expect("warm");
+    let warm_up = by_hand(&db, &small);
+    let warmed = warm_up.warm(&Cancel::new()).expect("warm");
     let usage = small.usage();
-    assert_eq!((warmed.files, warmed.found), (2, 1), "{warmed:?} of {usage:?}");
-    assert!(warmed.finding <= usage.capacity as u64 / 2, "{warmed:?} of {usage:?}");
+    let half = usage.capacity as u64 / 2;
+    let all: u64 = warm_up.tables().expect("listed").iter().map(|table| table.finding).sum();
+    assert!((1..=half).contains(&warmed.finding) && all > half, "{warmed:?}, {all} of {usage:?}");
+    assert!(warmed.found < warmed.files, "{warmed:?}");
     assert!((warmed.finding as usize..usage.capacity).contains(&usage.cache), "{usage:?}");
+    drop(warm_up);
 }
 
 #[test]
