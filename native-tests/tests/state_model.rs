@@ -18,6 +18,8 @@ type Key = (Bytes, usize);
 #[derive(Debug, Clone)]
 enum Op {
     Put(Key, Bytes),
+    /// Rows of one map at once.
+    PutAll(Bytes, Vec<(Bytes, Bytes)>),
     Merge(Bytes, Bytes),
     Delete(Key),
     Get(Key),
@@ -87,6 +89,7 @@ fn rows() -> impl Strategy<Value = Vec<(Bytes, Bytes)>> {
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         32 => (any_key(), value()).prop_map(|(k, v)| Op::Put(k, v)),
+        4 => (prefix(), rows()).prop_map(|(p, rows)| Op::PutAll(p, rows)),
         16 => (key(), value()).prop_map(|(k, v)| Op::Merge(k, v)),
         12 => any_key().prop_map(Op::Delete),
         16 => any_key().prop_map(Op::Get),
@@ -330,10 +333,28 @@ fn decode(page: &[u8], seen: &mut Vec<(Bytes, Bytes)>) -> bool {
     int(4) == 1
 }
 
+/// Rows as they come through the door.
+fn encode(rows: &[(Bytes, Bytes)]) -> Bytes {
+    let mut bytes = Bytes::new();
+    for (user, value) in rows {
+        for part in [user, value] {
+            bytes.extend((part.len() as u32).to_be_bytes());
+        }
+        bytes.extend(user.iter().chain(value));
+    }
+    bytes
+}
+
 fn change_model(op: &Op, model: &mut Model) {
     match op {
         Op::Put(key, value) => {
             model.0[place(key).0].insert(key.0.clone(), value.clone());
+        }
+        Op::PutAll(prefix, rows) => {
+            let rows = rows.iter().map(|(user, value)| {
+                ([prefix.as_slice(), user].concat(), value.clone())
+            });
+            model.0[MAPS].extend(rows);
         }
         Op::Merge(key, operand) => model.merge(key.clone(), operand),
         Op::Delete(key) => {
@@ -356,6 +377,9 @@ fn apply(op: &Op, model: &Model, subject: &mut Subject) -> Result<(), TestCaseEr
         Op::Put(key, value) => {
             let (column, map) = place(key);
             states[column].put(&key.0, map, value).expect("put");
+        }
+        Op::PutAll(prefix, rows) => {
+            states[MAPS].put_all(prefix, &encode(rows)).expect("put all");
         }
         Op::Merge(key, operand) => states[ROWS].merge(key, operand).expect("merge"),
         Op::Delete(key) => {

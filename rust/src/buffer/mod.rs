@@ -8,6 +8,7 @@ mod flush;
 mod hash;
 mod index;
 mod limit;
+mod map_rows;
 mod maps;
 mod memory;
 mod packed;
@@ -16,6 +17,7 @@ mod rows;
 mod shared;
 mod table;
 
+pub use map_rows::map_rows;
 pub use shared::{Buffer, Rows};
 pub use table::Counters;
 

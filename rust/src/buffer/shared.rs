@@ -2,6 +2,7 @@
 //! flushed or forgotten when somebody goes to the database itself. The task's thread uses it alone but
 //! for queries and snapshots, so the lock is free.
 use super::limit::Limit;
+use super::map_rows::map_rows;
 use super::maps::MapKey;
 use super::rows::Key;
 use super::table::{Buffered, Counters, Shape, Table};
@@ -10,6 +11,9 @@ use crate::db::{Column, Db, Fill};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most keys of maps' rows are not longer.
+const LIKELY_KEY: usize = 128;
 
 pub struct Buffer {
     table: Mutex<Table>,
@@ -206,6 +210,20 @@ impl Rows {
             return self.table(Shape::Rows)?.put_row(self.key(key), value);
         }
         self.table(Shape::Maps)?.put_in_map(self.map_key(key, map)?, value)
+    }
+
+    /// Puts rows of a map, see `map_rows`.
+    pub fn put_all(&self, prefix: &[u8], rows: &[u8]) -> Result<()> {
+        let mut table = self.table(Shape::Maps)?;
+        let mut key = Vec::with_capacity(LIKELY_KEY);
+        key.extend_from_slice(prefix);
+        for row in map_rows(rows) {
+            let (user, value) = row?;
+            key.truncate(prefix.len());
+            key.extend_from_slice(user);
+            table.put_in_map(self.map_key(&key, prefix.len())?, value)?;
+        }
+        Ok(())
     }
 
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {

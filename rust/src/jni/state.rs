@@ -207,6 +207,23 @@ extern "system" fn map_clear(
     });
 }
 
+extern "system" fn map_put_all(
+    env: *mut JNIEnv,
+    _: jclass,
+    state: jlong,
+    prefix: jlong,
+    prefix_length: jint,
+    rows: jlong,
+    rows_length: jint,
+) {
+    hot(env, (), || {
+        on_state(state, |state| {
+            // SAFETY: see `slice`.
+            unsafe { state.put_all(slice(prefix, prefix_length)?, slice(rows, rows_length)?) }
+        })
+    });
+}
+
 extern "system" fn map_filter(env: *mut JNIEnv, _: jclass, state: jlong, prefix_length: jint) {
     hot(env, (), || on_state(state, |state| state.filter_maps(count(prefix_length)?)));
 }
@@ -318,6 +335,7 @@ pub(super) fn natives() -> Vec<Native> {
         native!(c"delete", c"(JJII)V", delete),
         native!(c"mapHasRows", c"(JJI)Z", map_has_rows),
         native!(c"mapClear", c"(JJI)V", map_clear),
+        native!(c"mapPutAll", c"(JJIJI)V", map_put_all),
         native!(c"mapFilter", c"(JI)V", map_filter),
         native!(c"scan", c"(JJIIZZIJI)I", scan),
         native!(c"getArray", c"(J[B)[B", get_array),

@@ -5,7 +5,7 @@
 //! (`map`, 0: none): the buffer keeps those together.
 use super::timers::Timers;
 use super::Database;
-use crate::buffer::Rows;
+use crate::buffer::{map_rows, Rows};
 use crate::db::{Column, Cursor, Db, Fill, Ingest};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -92,6 +92,18 @@ impl State {
         let done = match &self.buffered {
             Some(rows) => rows.put(key, map, value),
             None => self.column.put(key, value),
+        };
+        done.map_err(|e| self.failed("write", e))
+    }
+
+    /// Puts rows of a map, see `map_rows`, in their order. What stands before one that fails is put.
+    pub fn put_all(&self, prefix: &[u8], rows: &[u8]) -> Result<()> {
+        let done = match &self.buffered {
+            Some(buffered) => buffered.put_all(prefix, rows),
+            None => map_rows(rows).try_for_each(|row| {
+                let (user, value) = row?;
+                self.column.put(&[prefix, user].concat(), value)
+            }),
         };
         done.map_err(|e| self.failed("write", e))
     }

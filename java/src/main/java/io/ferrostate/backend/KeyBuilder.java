@@ -35,6 +35,7 @@ final class KeyBuilder<K> {
     private final boolean keyIsVariable;
     private final int keyGroupBytes;
     private final Page page;
+    private final Texts texts;
     private DataOutputSerializer out = new DataOutputSerializer(INITIAL_CAPACITY);
 
     /** End of the key, and of the namespace when one is written. */
@@ -50,11 +51,12 @@ final class KeyBuilder<K> {
     /** So many bytes from the start are the same in the page. */
     private int inPage;
 
-    KeyBuilder(TypeSerializer<K> keySerializer, int keyGroupBytes, Page page) {
+    KeyBuilder(TypeSerializer<K> keySerializer, int keyGroupBytes, Page page, Texts texts) {
         this.keySerializer = keySerializer;
         this.keyIsVariable = CompositeKeySerializationUtils.isSerializerTypeVariableSized(keySerializer);
         this.keyGroupBytes = keyGroupBytes;
         this.page = page;
+        this.texts = texts;
     }
 
     /** So many bytes at least are the same in all rows of a map, for most keys. */
@@ -75,7 +77,7 @@ final class KeyBuilder<K> {
         }
         out.clear();
         CompositeKeySerializationUtils.writeKeyGroup(keyGroup, keyGroupBytes, out);
-        keySerializer.serialize(key, out);
+        texts.serialize(key, keySerializer, out);
         keyEnd = out.length();
     }
 
@@ -101,7 +103,7 @@ final class KeyBuilder<K> {
             throws IOException {
         ensureNamespace(current, serializer);
         truncate(namespaceEnd);
-        userKeySerializer.serialize(userKey, out);
+        texts.serialize(userKey, userKeySerializer, out);
         return copy(out.length());
     }
 

@@ -35,6 +35,7 @@ public final class StateAccess<K> implements AutoCloseable {
     private final Page timerPage = new Page(KEY_CAPACITY);
     private final TypeSerializer<K> keySerializer;
     private final int numberOfKeyGroups;
+    private final Texts texts = new Texts();
     private final KeyBuilder<K> keys;
     private final DataInputDeserializer valueInput = new DataInputDeserializer();
     private DataOutputSerializer valueOutput = new DataOutputSerializer(VALUE_CAPACITY);
@@ -51,7 +52,7 @@ public final class StateAccess<K> implements AutoCloseable {
     public StateAccess(TypeSerializer<K> keySerializer, int numberOfKeyGroups) {
         this.keySerializer = keySerializer;
         this.numberOfKeyGroups = numberOfKeyGroups;
-        this.keys = new KeyBuilder<>(keySerializer, keyGroupBytes(), keyPage);
+        this.keys = new KeyBuilder<>(keySerializer, keyGroupBytes(), keyPage, texts);
     }
 
     public TypeSerializer<K> keySerializer() {
@@ -144,6 +145,12 @@ public final class StateAccess<K> implements AutoCloseable {
         return valueInput;
     }
 
+    /** Reads a piece of what {@link #get} returned. */
+    public <T> T deserialize(DataInputDeserializer stored, TypeSerializer<T> serializer)
+            throws IOException {
+        return Texts.deserialize(stored, valueBytes, serializer);
+    }
+
     private int readValue(Column column, int keyLength) throws IOException {
         return Native.get(
                 column.handle(),
@@ -172,6 +179,12 @@ public final class StateAccess<K> implements AutoCloseable {
         }
         valueOutput.clear();
         return valueOutput;
+    }
+
+    /** Writes a piece of the next value. */
+    public <T> void serialize(T value, TypeSerializer<T> serializer, DataOutputSerializer out)
+            throws IOException {
+        texts.serialize(value, serializer, out);
     }
 
     /** Brings the written value into the page and returns its length. */
@@ -216,6 +229,16 @@ public final class StateAccess<K> implements AutoCloseable {
     /** Has the filters of a map state's files know which maps they have rows of. */
     void filterMaps(Column column, TypeSerializer<?> namespaces) throws IOException {
         Native.mapFilter(column.handle(), keys.sharedByMap(namespaces));
+    }
+
+    /** Puts rows that were collected of the map whose prefix lies in the page. */
+    public void putAll(Column column, int keyLength, MapRows rows) throws IOException {
+        int length = rows.length();
+        valuePage.used(valueLength);
+        valueLength = length;
+        valuePage.write(0, rows.bytes(), 0, length);
+        Native.mapPutAll(
+                column.handle(), keyPage.address(), keyLength, valuePage.address(), length);
     }
 
     /** Deletes the rows of the map whose prefix lies in the page. */

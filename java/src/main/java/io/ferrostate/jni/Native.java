@@ -144,6 +144,14 @@ public final class Native {
      */
     public static native void mapFilter(long state, int prefixLength) throws IOException;
 
+    /**
+     * Puts rows of a map, in their order: length of the user key and of the value (four bytes each, the
+     * highest first), user key, value. Those in front of one that fails are put.
+     */
+    public static native void mapPutAll(
+            long state, long prefix, int prefixLength, long rows, int rowsLength)
+            throws IOException;
+
     /** Deletes the rows of a map: every key with this prefix. */
     public static native void mapClear(long state, long prefix, int prefixLength)
             throws IOException;

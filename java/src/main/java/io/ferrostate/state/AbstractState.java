@@ -150,7 +150,7 @@ public abstract class AbstractState<K, N, V> implements InternalKvState<K, N, V>
     final <T> void put(T value, TypeSerializer<T> serializer) throws IOException {
         access.enter();
         try {
-            serializer.serialize(value, access.startValue());
+            access.serialize(value, serializer, access.startValue());
             access.put(column, key());
         } finally {
             access.exit();
@@ -161,7 +161,7 @@ public abstract class AbstractState<K, N, V> implements InternalKvState<K, N, V>
     final <T> T deserialize(DataInputDeserializer stored, TypeSerializer<T> serializer)
             throws IOException {
         try {
-            return serializer.deserialize(stored);
+            return access.deserialize(stored, serializer);
         } catch (IOException e) {
             throw new IOException(
                     "What state '" + name() + "' has stored cannot be read with " + serializer

@@ -88,7 +88,7 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
         Preconditions.checkNotNull(value, "You cannot add null to a ListState.");
         access.enter();
         try {
-            elementSerializer.serialize(value, access.startValue());
+            access.serialize(value, elementSerializer, access.startValue());
             access.merge(column, key());
         } finally {
             access.exit();
@@ -168,7 +168,7 @@ final class ListStateImpl<K, N, V> extends AbstractState<K, N, List<V>>
                 out.write(DELIMITER);
             }
             first = false;
-            elementSerializer.serialize(value, out);
+            access.serialize(value, elementSerializer, out);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.ferrostate.state;
 
 import io.ferrostate.backend.ScanPage;
+import io.ferrostate.backend.Texts;
 
 import org.apache.flink.core.memory.DataInputDeserializer;
 
@@ -99,7 +100,7 @@ final class MapEntry<K, UK, UV> implements Map.Entry<UK, UV> {
     private UK readKey() {
         try {
             input.setBuffer(bytes, keyOffset + prefixLength, keyLength - prefixLength);
-            return state.userKeySerializer().deserialize(input);
+            return Texts.deserialize(input, bytes, state.userKeySerializer());
         } catch (IOException e) {
             throw state.failed("deserialize a user key of", e);
         }
@@ -108,7 +109,9 @@ final class MapEntry<K, UK, UV> implements Map.Entry<UK, UV> {
     private UV readValue() {
         try {
             input.setBuffer(bytes, keyOffset + keyLength, valueLength);
-            return input.readBoolean() ? null : state.userValueSerializer().deserialize(input);
+            return input.readBoolean()
+                    ? null
+                    : Texts.deserialize(input, bytes, state.userValueSerializer());
         } catch (IOException e) {
             throw state.failed("deserialize a user value of", e);
         }

@@ -1,6 +1,7 @@
 package io.ferrostate.state;
 
 import io.ferrostate.backend.Column;
+import io.ferrostate.backend.MapRows;
 import io.ferrostate.backend.StateAccess;
 
 import org.apache.flink.api.common.state.StateDescriptor;
@@ -28,6 +29,9 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
 
     private TypeSerializer<UK> userKeySerializer;
     private TypeSerializer<UV> userValueSerializer;
+
+    /** For {@link #putAll}; null while it is used. */
+    private MapRows spareRows;
 
     MapStateImpl(StateAccess<K> access) {
         super(access);
@@ -76,8 +80,41 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
         if (map == null) {
             return;
         }
-        for (Map.Entry<UK, UV> entry : map.entrySet()) {
-            put(entry.getKey(), entry.getValue());
+        // The map may be one that uses state itself, so there is no use of the pages while it is asked.
+        MapRows rows = spareRows == null ? new MapRows() : spareRows;
+        spareRows = null;
+        try {
+            for (Map.Entry<UK, UV> entry : map.entrySet()) {
+                add(entry.getKey(), entry.getValue(), rows);
+            }
+        } finally {
+            // Of a map that fails half-way the first half is put, as by single puts.
+            access.enter();
+            try {
+                put(rows);
+            } finally {
+                access.exit();
+            }
+        }
+        spareRows = rows.isSmall() ? rows : null;
+    }
+
+    private void add(UK userKey, UV userValue, MapRows rows) throws IOException {
+        access.enter();
+        try {
+            rows.add(userKey, userKeySerializer, userValue, userValueSerializer);
+            if (rows.isEnough()) {
+                put(rows);
+            }
+        } finally {
+            access.exit();
+        }
+    }
+
+    private void put(MapRows rows) throws IOException {
+        if (!rows.isEmpty()) {
+            access.putAll(column, key(), rows);
+            rows.clear();
         }
     }
 
@@ -181,7 +218,7 @@ final class MapStateImpl<K, N, UK, UV> extends AbstractState<K, N, Map<UK, UV>>
         DataOutputSerializer out = access.startValue();
         out.writeBoolean(userValue == null);
         if (userValue != null) {
-            userValueSerializer.serialize(userValue, out);
+            access.serialize(userValue, userValueSerializer, out);
         }
     }
 

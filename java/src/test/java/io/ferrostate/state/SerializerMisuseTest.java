@@ -35,8 +35,14 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.AbstractMap;
+import java.util.AbstractSet;
 import java.util.Collections;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
 /**
  * Serializers that throw, that touch the state they serialize for or that read too far: an exception,
@@ -111,6 +117,55 @@ class SerializerMisuseTest {
                         () -> map.get(1));
         for (Action use : uses) {
             assertThatThrownBy(use::run).isInstanceOf(type);
+        }
+    }
+
+    /** As by single puts. */
+    @Test
+    void ofAllRowsThoseBeforeOneThatFailsArePut() throws Exception {
+        Map<Integer, String> rows = new LinkedHashMap<>();
+        rows.put(5, "five");
+        rows.put(null, "no key");
+        rows.put(7, "seven");
+        assertThatThrownBy(() -> map.putAll(rows)).isInstanceOf(NullPointerException.class);
+        map.putAll(Map.of(8, "eight"));
+        assertThat(map.keys()).containsExactly(1, 5, 8);
+        assertThat(map.get(5)).isEqualTo("five");
+        assertThat(map.get(8)).isEqualTo("eight");
+    }
+
+    @Test
+    void aMapMayUseStateWhileItsRowsArePut() throws Exception {
+        Map<Integer, String> lazy =
+                new AbstractMap<>() {
+                    @Override
+                    public Set<Entry<Integer, String>> entrySet() {
+                        return new AbstractSet<>() {
+                            @Override
+                            public Iterator<Entry<Integer, String>> iterator() {
+                                return List.of(3, 4).stream()
+                                        .map(SerializerMisuseTest.this::row)
+                                        .iterator();
+                            }
+
+                            @Override
+                            public int size() {
+                                return 2;
+                            }
+                        };
+                    }
+                };
+        map.putAll(lazy);
+        assertThat(map.keys()).containsExactly(1, 3, 4, 13, 14);
+        assertThat(map.get(4)).isEqualTo("other");
+    }
+
+    private Map.Entry<Integer, String> row(int key) {
+        try {
+            map.putAll(Map.of(10 + key, "row"));
+            return Map.entry(key, other.value());
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
         }
     }
 
