@@ -334,7 +334,7 @@ fn decode(page: &[u8], seen: &mut Vec<(Bytes, Bytes)>) -> bool {
 }
 
 /// Rows as they come through the door.
-fn encode(rows: &[(Bytes, Bytes)]) -> Bytes {
+fn map_rows(rows: &[(Bytes, Bytes)]) -> Bytes {
     let mut bytes = Bytes::new();
     for (user, value) in rows {
         for part in [user, value] {
@@ -379,7 +379,7 @@ fn apply(op: &Op, model: &Model, subject: &mut Subject) -> Result<(), TestCaseEr
             states[column].put(&key.0, map, value).expect("put");
         }
         Op::PutAll(prefix, rows) => {
-            states[MAPS].put_all(prefix, &encode(rows)).expect("put all");
+            states[MAPS].put_all(prefix, &map_rows(rows)).expect("put all");
         }
         Op::Merge(key, operand) => states[ROWS].merge(key, operand).expect("merge"),
         Op::Delete(key) => {

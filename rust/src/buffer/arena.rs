@@ -57,7 +57,7 @@ impl Arena {
     }
 
     /// The region of a place, and where it lies there.
-    #[inline]
+    #[inline(always)]
     fn find(&self, place: u32) -> (usize, usize) {
         let offset = (place as usize & ((1 << self.region_shift) - 1)) * 8;
         ((place >> self.region_shift) as usize, offset)
@@ -161,19 +161,19 @@ impl Arena {
         there.then_some((segment as u32) << self.shift | (offset / 8) as u32)
     }
 
-    #[inline]
+    #[inline(always)]
     fn bytes(&self, place: u32) -> &[u8] {
         let (region, offset) = self.find(place);
         self.regions[region].behind(offset)
     }
 
-    #[inline]
+    #[inline(always)]
     fn bytes_mut(&mut self, place: u32) -> &mut [u8] {
         let (region, offset) = self.find(place);
         self.regions[region].behind_mut(offset)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn head(&self, place: u32) -> Head {
         let bytes: &[u8; HEADER] = self.bytes(place).first_chunk().expect("records have headers");
         Head::unpack([
@@ -182,7 +182,7 @@ impl Arena {
         ])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_head(&mut self, place: u32, head: Head) {
         let [first, second] = head.pack();
         let bytes: &mut [u8; HEADER] =
@@ -191,20 +191,20 @@ impl Arena {
         bytes[8..].copy_from_slice(&second.to_ne_bytes());
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn key(&self, place: u32, head: Head) -> &[u8] {
         &self.bytes(place)[HEADER..HEADER + usize::from(head.key_length)]
     }
 
     /// All the bytes behind the key that are in use.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&self, place: u32, head: Head) -> &[u8] {
         let start = HEADER + usize::from(head.key_length);
         &self.bytes(place)[start..start + head.value_length as usize]
     }
 
     /// All the room behind the key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn room(&mut self, place: u32, head: Head) -> &mut [u8] {
         let start = HEADER + usize::from(head.key_length);
         &mut self.bytes_mut(place)[start..head.bytes()]

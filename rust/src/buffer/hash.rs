@@ -31,7 +31,7 @@ impl Hasher {
     }
 
     /// `id` tells apart the spaces of keys.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hash(self, id: u32, key: &[u8]) -> u32 {
         let mut state = self.0 ^ (u64::from(id) << 32) ^ key.len() as u64;
         let mut rest = key;

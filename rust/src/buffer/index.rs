@@ -29,7 +29,7 @@ impl Index {
         self.slots * SLOT
     }
 
-    #[inline]
+    #[inline(always)]
     fn at(&self, slot: usize) -> u64 {
         let bytes = self.memory.behind(slot * SLOT).first_chunk().expect("slots are whole");
         u64::from_ne_bytes(*bytes)
@@ -51,7 +51,7 @@ impl Index {
     }
 
     /// The first place under this hash that `is_it`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.mask();
         let mut at = hash as usize & mask;

@@ -69,6 +69,7 @@ impl<'a> Change<'a> {
 }
 
 impl Table {
+    #[inline(always)]
     fn find_map(&self, key: MapKey<'_>) -> (u32, Option<(u32, Head)>) {
         let hash = self.hash(key.column, key.prefix());
         (hash, self.find(key.column, hash, key.prefix()))

@@ -37,12 +37,12 @@ impl Memory {
     }
 
     /// What lies behind an offset.
-    #[inline]
+    #[inline(always)]
     pub(super) fn behind(&self, offset: usize) -> &[u8] {
         self.map.as_ref().map_or(&[], |map| &map[self.start + offset..self.end])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn behind_mut(&mut self, offset: usize) -> &mut [u8] {
         let (start, end) = (self.start + offset, self.end);
         self.map.as_mut().map_or(&mut [], |map| &mut map[start..end])

@@ -24,6 +24,7 @@ impl<'a> Key<'a> {
 }
 
 impl Table {
+    #[inline(always)]
     fn find_row(&self, key: Key<'_>) -> (u32, Option<(u32, Head)>) {
         let hash = self.hash(key.column, key.bytes);
         (hash, self.find(key.column, hash, key.bytes))

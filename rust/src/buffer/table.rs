@@ -117,12 +117,12 @@ impl Table {
         self.columns[usize::from(number)].as_mut().expect("a state that was dropped is not used")
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn hash(&self, column: u16, key: &[u8]) -> u32 {
         self.hasher.hash(u32::from(column), key)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, column: u16, hash: u32, key: &[u8]) -> Option<(u32, Head)> {
         let mut found = None;
         self.index.find(hash, |place| {
@@ -137,7 +137,7 @@ impl Table {
     }
 
     /// Notes that a record was used. The first time does not count: values are read and written.
-    #[inline]
+    #[inline(always)]
     pub(super) fn touch(&mut self, place: u32, head: &mut Head) {
         self.found += u64::from(head.uses() > 0);
         if head.uses() < 3 {
@@ -209,7 +209,7 @@ impl Table {
     }
 
     /// Writes back a header.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_head(&mut self, place: u32, head: Head) {
         let former = self.arena.head(place).dirty_bytes();
         self.dirty_bytes = self.dirty_bytes + head.dirty_bytes() - former;
@@ -288,7 +288,7 @@ impl Table {
     }
 
     /// The value that a record has, without what stands before it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&self, place: u32, head: Head) -> &[u8] {
         let value = self.arena.value(place, head);
         if head.kind() == Kind::Appended {
