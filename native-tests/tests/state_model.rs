@@ -351,9 +351,9 @@ fn change_model(op: &Op, model: &mut Model) {
             model.0[place(key).0].insert(key.0.clone(), value.clone());
         }
         Op::PutAll(prefix, rows) => {
-            let rows = rows.iter().map(|(user, value)| {
-                ([prefix.as_slice(), user].concat(), value.clone())
-            });
+            let rows = rows
+                .iter()
+                .map(|(user, value)| ([prefix.as_slice(), user].concat(), value.clone()));
             model.0[MAPS].extend(rows);
         }
         Op::Merge(key, operand) => model.merge(key.clone(), operand),
