@@ -284,6 +284,29 @@ fn a_large_memtable_has_what_was_written() {
     assert!(all(db.raw_iterator()) == expected, "after the flush");
 }
 
+/// A thread of the JVM has no more than a megabyte, and keys are as long as users make them.
+#[test]
+fn long_keys_that_are_alike_are_sorted_on_a_small_stack() {
+    const STACK: usize = 256 << 10;
+    let dir = tempfile::tempdir().expect("temp dir");
+    let db = open(dir.path(), true, 256 << 20);
+    let long = vec![b'k'; 200_000];
+    let mut expected = Vec::new();
+    for n in 0..30_u8 {
+        db.put(&long, [n]).expect("put");
+        let row = ([&long[..], &[n]].concat(), vec![n]);
+        db.put(&row.0, &row.1).expect("put");
+        expected.push(row);
+    }
+    expected.insert(0, (long, vec![29]));
+    let seen = std::thread::scope(|scope| {
+        let scan = || all(db.raw_iterator());
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, scan);
+        thread.expect("a thread").join().expect("sorted")
+    });
+    assert!(seen == expected);
+}
+
 /// Each batch gives all keys the same value, so each moment has one value everywhere.
 #[test]
 fn readers_beside_a_writer_see_one_moment() {

@@ -8,6 +8,9 @@ namespace {
 constexpr ptrdiff_t kFew = 12;
 // Runs that are shorter on average are not worth merging.
 constexpr size_t kLongRun = 32;
+// Keys that are the same up to there are compared as a whole too: each eight bytes are a call within calls, and
+// a thread of the JVM has a stack of a megabyte or less.
+constexpr size_t kDeep = 256;
 
 bool ByFront(const auto& a, const auto& b) { return a.front < b.front; }
 
@@ -88,7 +91,7 @@ void Sorted::SortAlike(Item* first, Item* last, size_t depth) const {
     while (end < last && end->front == front) {
       end++;
     }
-    if (end - first > kFew) {
+    if (end - first > kFew && depth < kDeep) {
       // Keys that have ended are the fronts of all others.
       Item* more = std::partition(
           first, end, [&](const Item& item) { return Key(item).size <= depth + 8; });
