@@ -13,6 +13,9 @@ const SHARD_BYTES: usize = 64 << 20;
 /// What buffers leave to the block cache at least, for what finds a row: index and filter.
 const LEAST_CACHE_PART: usize = 4;
 
+/// Of the states of a slot that are hardly used, besides what is in their memtables.
+const MEMTABLE_BLOCKS: usize = 16 << 20;
+
 /// More shards keep no more threads apart.
 const MOST_SHARD_BITS: u32 = 6;
 
@@ -119,6 +122,15 @@ impl Memory {
 
     fn buffers(&self) -> MutexGuard<'_, Buffers> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True if memtables take more than half above their share, and much: less is the first blocks of many
+    /// states, which no flush makes fewer.
+    #[inline]
+    #[must_use]
+    pub fn memtables_overshoot(&self) -> bool {
+        let share = self.write_buffers.get_buffer_size();
+        share > 0 && self.write_buffers.get_usage() > share + share / 2 + MEMTABLE_BLOCKS
     }
 
     /// A database with a buffer more shares this memory.

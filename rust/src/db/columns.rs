@@ -168,7 +168,9 @@ impl Column {
         #[cfg(test)]
         super::failing::check()?;
         // SAFETY: `self` keeps the database open.
-        unsafe { ffi::put(self.raw, &self.db.options, key, value) }
+        unsafe { ffi::put(self.raw, &self.db.options, key, value) }?;
+        self.db.give_way_to_flushes();
+        Ok(())
     }
 
     #[inline]
@@ -177,7 +179,9 @@ impl Column {
         #[cfg(test)]
         super::failing::check()?;
         // SAFETY: `self` keeps the database open.
-        unsafe { ffi::merge(self.raw, &self.db.options, key, operand) }
+        unsafe { ffi::merge(self.raw, &self.db.options, key, operand) }?;
+        self.db.give_way_to_flushes();
+        Ok(())
     }
 
     #[inline]
@@ -186,7 +190,9 @@ impl Column {
         #[cfg(test)]
         super::failing::check()?;
         // SAFETY: `self` keeps the database open.
-        unsafe { ffi::delete(self.raw, &self.db.options, key) }
+        unsafe { ffi::delete(self.raw, &self.db.options, key) }?;
+        self.db.give_way_to_flushes();
+        Ok(())
     }
 
     /// Writes all rows or none.
@@ -273,6 +279,7 @@ impl Column {
     pub(super) fn write(&self, batch: &mut Batch) -> Result<()> {
         if batch.bytes() > 0 {
             self.write_even_if_empty(batch)?;
+            self.db.give_way_to_flushes();
         }
         batch.clear();
         self.db.check()

@@ -317,3 +317,25 @@ fn five_hundred_databases_leave_no_memory_behind() {
     assert_eq!(memory.usage().write_buffers, 0);
     assert_eq!(memory.usage().pinned, 0);
 }
+
+/// Many states, each of which has a memtable that is filled while another one is flushed.
+#[test]
+fn writers_do_not_outrun_flushes() {
+    const STATES: usize = 20;
+    let dir = tempfile::tempdir().expect("temp dir");
+    let memory = Arc::new(Memory::new(32 << 20, 0.5).expect("memory"));
+    let db = Db::open(dir.path(), &Config::default(), Some(Arc::clone(&memory))).expect("open");
+    let states: Vec<_> = (0..STATES).map(|n| column(&db, &format!("s{n}"))).collect();
+    let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+    let share = memory.write_buffers().get_buffer_size();
+    let mut most = 0;
+    for n in 0..800_000 {
+        states[n % STATES].put(&key(n as u64), &[7; 100]).expect("put");
+        most = most.max(memory.usage().write_buffers);
+    }
+    assert!(most > share, "the test writes enough");
+    assert!(most < share / 4 * 7 + (16 << 20), "{most} bytes of {share}");
+    for n in (0..800_000).step_by(9973) {
+        assert_eq!(states[n % STATES].get(&key(n as u64)).expect("read"), Some(vec![7; 100]));
+    }
+}

@@ -18,12 +18,17 @@ use rocksdb::{Cache, DBWithThreadMode, MultiThreaded, Options};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) type RocksDb = DBWithThreadMode<MultiThreaded>;
 
 const RUNNING_JOBS: [&str; 2] = ["rocksdb.num-running-compactions", "rocksdb.num-running-flushes"];
 const RUNNING_JOBS_INTERVAL: Duration = Duration::from_millis(2);
+
+const FLUSHES: [&str; 2] = ["rocksdb.num-running-flushes", "rocksdb.mem-table-flush-pending"];
+const FLUSHES_INTERVAL: Duration = Duration::from_micros(500);
+/// Of one write, if the disk takes so long.
+const MOST_WAIT: Duration = Duration::from_millis(100);
 
 const OPEN: u8 = 0;
 const CLOSED: u8 = 1;
@@ -156,6 +161,27 @@ impl Db {
         }
     }
 
+    /// After a write: while memtables take half more than their share, it waits for flushes, which the writer
+    /// would outrun. What memory flushes do not give back (old iterators hold it) is not waited for.
+    #[inline]
+    pub(super) fn give_way_to_flushes(&self) {
+        if let Some(memory) = self.memory.as_ref().filter(|memory| memory.memtables_overshoot()) {
+            self.wait_for_flushes(memory);
+        }
+    }
+
+    #[cold]
+    fn wait_for_flushes(&self, memory: &Memory) {
+        let start = Instant::now();
+        while memory.memtables_overshoot()
+            && self.check().is_ok()
+            && self.has_any(&FLUSHES)
+            && start.elapsed() < MOST_WAIT
+        {
+            std::thread::sleep(FLUSHES_INTERVAL);
+        }
+    }
+
     /// The database alone.
     fn raw(&self) -> RawColumn {
         RawColumn { db: raw_db(&self.rocks), column: std::ptr::null_mut() }
@@ -163,9 +189,12 @@ impl Db {
 
     /// Jobs that have begun see that the database closes, and end soon.
     fn has_running_jobs(&self) -> bool {
-        RUNNING_JOBS
-            .iter()
-            .any(|name| self.rocks.property_int_value(*name).is_ok_and(|it| it.unwrap_or(0) > 0))
+        self.has_any(&RUNNING_JOBS)
+    }
+
+    fn has_any(&self, properties: &[&str]) -> bool {
+        let value = |name: &&str| self.rocks.property_int_value(*name);
+        properties.iter().any(|name| value(name).is_ok_and(|it| it.unwrap_or(0) > 0))
     }
 
     /// Names of the column families, without `default`.
