@@ -339,3 +339,20 @@ fn writers_do_not_outrun_flushes() {
         assert_eq!(states[n % STATES].get(&key(n as u64)).expect("read"), Some(vec![7; 100]));
     }
 }
+
+/// The first blocks of so many memtables are more than their part, which no flush makes less.
+#[test]
+fn writers_do_not_wait_for_what_flushes_cannot_give_back() {
+    const STATES: usize = 400;
+    let dir = tempfile::tempdir().expect("temp dir");
+    let memory = Arc::new(Memory::new(8 << 20, 0.5).expect("memory"));
+    let db = Db::open(dir.path(), &Config::default(), Some(Arc::clone(&memory))).expect("open");
+    let states: Vec<_> = (0..STATES).map(|n| column(&db, &format!("s{n}"))).collect();
+    let start = std::time::Instant::now();
+    for n in 0u32..20_000 {
+        states[n as usize % STATES].put(&n.to_be_bytes(), &[7; 100]).expect("put");
+    }
+    assert!(memory.memtables_overshoot(), "{:?}", memory.usage());
+    let took = start.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}

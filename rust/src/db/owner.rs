@@ -29,6 +29,9 @@ const FLUSHES: [&str; 2] = ["rocksdb.num-running-flushes", "rocksdb.mem-table-fl
 const FLUSHES_INTERVAL: Duration = Duration::from_micros(500);
 /// Of one write, if the disk takes so long.
 const MOST_WAIT: Duration = Duration::from_millis(100);
+/// After a wait in which flushes gave back too little nobody waits for so many times as long.
+const IN_VAIN: u32 = 10;
+const LEAST_IN_VAIN: Duration = Duration::from_millis(1);
 
 const OPEN: u8 = 0;
 const CLOSED: u8 = 1;
@@ -51,6 +54,8 @@ pub struct Db {
     pub(super) warming: Background,
     /// On the memory that files were brought into when this was opened.
     pub(super) claim: Arc<OnceLock<Claim>>,
+    /// From then on writers may wait for flushes again.
+    waits_from: Mutex<Instant>,
     state: AtomicU8,
     panic: OnceLock<String>,
     /// Holds RocksDB's counters, if it counts.
@@ -88,6 +93,7 @@ impl Db {
             settling: Settling::new(config.compaction_style),
             warming: Background::default(),
             claim: Arc::default(),
+            waits_from: Mutex::new(Instant::now()),
             state: AtomicU8::new(OPEN),
             panic: OnceLock::new(),
             statistics: database_options,
@@ -173,11 +179,18 @@ impl Db {
     #[cold]
     fn wait_for_flushes(&self, memory: &Memory) {
         let start = Instant::now();
-        while memory.memtables_overshoot()
-            && self.check().is_ok()
-            && self.has_any(&FLUSHES)
-            && start.elapsed() < MOST_WAIT
-        {
+        let mut waits_from = self.waits_from.lock().unwrap_or_else(PoisonError::into_inner);
+        if start < *waits_from {
+            return;
+        }
+        while memory.memtables_overshoot() && self.check().is_ok() {
+            if !self.has_any(&FLUSHES) {
+                *waits_from = Instant::now() + (start.elapsed() * IN_VAIN).max(LEAST_IN_VAIN);
+                return;
+            }
+            if start.elapsed() > MOST_WAIT {
+                return;
+            }
             std::thread::sleep(FLUSHES_INTERVAL);
         }
     }
