@@ -3,6 +3,7 @@ package io.ferrostate.bench.measure;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 
 /** Median and ends of a few values. */
 public final class Spread {
@@ -23,5 +24,14 @@ public final class Spread {
         int size = sorted.size();
         double median = (sorted.get((size - 1) / 2) + sorted.get(size / 2)) / 2;
         return new Spread(sorted.get(0), median, sorted.get(size - 1));
+    }
+
+    /** Ratios as reports have them: the median, and the ends if there is more than one. */
+    public static String ofRatios(List<Double> ratios) {
+        Spread spread = of(ratios);
+        String median = String.format(Locale.ROOT, "%6.2fx", spread.median);
+        return ratios.size() == 1
+                ? median
+                : median + String.format(Locale.ROOT, " (%.2f-%.2f)", spread.least, spread.most);
     }
 }

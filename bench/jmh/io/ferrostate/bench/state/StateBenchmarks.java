@@ -44,6 +44,9 @@ public final class StateBenchmarks {
                 }
             }
         }
+        if (report.isEmpty()) {
+            throw new IllegalArgumentException("No group is called " + arguments.only);
+        }
         String text = report.text(arguments.rounds);
         Files.write(arguments.report, text.getBytes(StandardCharsets.UTF_8));
         System.out.print(text);

@@ -13,9 +13,9 @@ import java.util.Map;
 final class StateReport {
 
     private static final String HEAD =
-            "CPU time of the calling thread, ns per operation; in brackets how many times Ferrostate's%n"
-                    + "(median, least-most of %d rounds; above 1: Ferrostate is faster); then the same%n"
-                    + "ratio of the CPU time of the whole process (compaction, garbage collection)%n";
+            "CPU time of the calling thread, ns per operation; how many times Ferrostate's that is%n"
+                    + "(median of %d rounds, in brackets least and most; above 1: Ferrostate is faster);%n"
+                    + "the same ratio of the CPU time of the whole process (compaction, garbage collection)%n";
 
     private final Map<String, Map<String, Map<Contender, List<double[]>>>> groups =
             new LinkedHashMap<>();
@@ -26,6 +26,10 @@ final class StateReport {
                 .computeIfAbsent(result[1], name -> new EnumMap<>(Contender.class))
                 .computeIfAbsent(contender, one -> new ArrayList<>())
                 .add(new double[] {Double.parseDouble(result[2]), Double.parseDouble(result[3])});
+    }
+
+    boolean isEmpty() {
+        return groups.isEmpty();
     }
 
     String text(int rounds) {
@@ -68,8 +72,6 @@ final class StateReport {
         for (int i = 0; i < Math.min(theirs.size(), ours.size()); i++) {
             ratios.add(theirs.get(i)[index] / ours.get(i)[index]);
         }
-        Spread spread = Spread.of(ratios);
-        return String.format(
-                Locale.ROOT, "%6.2fx (%.2f-%.2f)", spread.median, spread.least, spread.most);
+        return Spread.ofRatios(ratios);
     }
 }

@@ -89,8 +89,8 @@ public final class JobBenchmarks {
             }
         }
         System.out.printf(
-                "%n== %s, %d events; median (least-most); above 1: Ferrostate is faster%n",
-                job.title, events);
+                "%n== %s, %d events; median (least-most) of %d; above 1: Ferrostate is faster%n",
+                job.title, events, rounds);
         System.out.printf("  %-24s %12s %22s   %s%n", "", "events/s", "", "events/s of CPU time");
         measured.forEach(
                 (contender, results) ->
@@ -108,11 +108,8 @@ public final class JobBenchmarks {
             rates.add(events / results.get(i)[index]);
             ratios.add(ours == null ? 1 : results.get(i)[index] / ours.get(i)[index]);
         }
-        Spread ratio = Spread.of(ratios);
         return String.format(
-                Locale.ROOT,
-                "%12.0f %6.2fx (%.2f-%.2f)",
-                Spread.of(rates).median, ratio.median, ratio.least, ratio.most);
+                Locale.ROOT, "%12.0f %s", Spread.of(rates).median, Spread.ofRatios(ratios));
     }
 
     private double[] measure(Job job, Contender contender)
