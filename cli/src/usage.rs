@@ -65,6 +65,13 @@ pub struct OfOperator {
     pub newest: u64,
 }
 
+impl OfOperator {
+    /// Bytes that only older checkpoints than the newest have.
+    pub fn older(&self) -> u64 {
+        self.bytes.saturating_sub(self.newest)
+    }
+}
+
 /// Who uses a file: numbers of checkpoints and operators.
 #[derive(Default)]
 struct Use {

@@ -176,15 +176,18 @@ impl Memory {
     /// Bytes that the cache may take now, and those of them that nothing takes.
     #[must_use]
     pub fn cache_room(&self) -> (usize, usize) {
-        let capacity = self.capacity.saturating_sub(self.buffers().bytes);
+        let capacity = self.cache_capacity();
         (capacity, capacity.saturating_sub(self.cache.get_usage()))
+    }
+
+    fn cache_capacity(&self) -> usize {
+        self.capacity.saturating_sub(self.buffers().bytes)
     }
 
     /// True if a block more pushes others out of the cache.
     #[must_use]
     pub fn is_cache_full(&self) -> bool {
-        let capacity = self.capacity.saturating_sub(self.buffers().bytes);
-        is_full(&self.cache, capacity)
+        is_full(&self.cache, self.cache_capacity())
     }
 
     /// A queue of timers more shares this memory.

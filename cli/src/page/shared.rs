@@ -36,7 +36,6 @@ fn row(what: &str, amount: &Amount) -> Vec<String> {
 }
 
 fn of_operators(operators: &[OfOperator]) -> String {
-    let older = |operator: &OfOperator| operator.bytes.saturating_sub(operator.newest);
     let bars: Vec<_> = operators
         .iter()
         .take(16)
@@ -45,7 +44,7 @@ fn of_operators(operators: &[OfOperator]) -> String {
             note: count(operator.files, "file"),
             bars: vec![
                 Bar::new("of the newest checkpoint", operator.newest as i64, 0),
-                Bar::new("of older ones only", older(operator) as i64, 1),
+                Bar::new("of older ones only", operator.older() as i64, 1),
             ],
         })
         .collect();
@@ -57,7 +56,7 @@ fn of_operators(operators: &[OfOperator]) -> String {
                 operator.files.to_string(),
                 size(operator.bytes as i64),
                 size(operator.newest as i64),
-                size(older(operator) as i64),
+                size(operator.older() as i64),
             ]
         })
         .collect();

@@ -318,14 +318,20 @@ fn five_hundred_databases_leave_no_memory_behind() {
     assert_eq!(memory.usage().pinned, 0);
 }
 
+/// So many states of one database, which has so much memory.
+fn sharing(memory: i64, states: usize) -> (tempfile::TempDir, Arc<Memory>, Vec<Arc<Column>>) {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let memory = Arc::new(Memory::new(memory, 0.5).expect("memory"));
+    let db = Db::open(dir.path(), &Config::default(), Some(Arc::clone(&memory))).expect("open");
+    let states = (0..states).map(|n| column(&db, &format!("s{n}"))).collect();
+    (dir, memory, states)
+}
+
 /// Many states, each of which has a memtable that is filled while another one is flushed.
 #[test]
 fn writers_do_not_outrun_flushes() {
     const STATES: usize = 20;
-    let dir = tempfile::tempdir().expect("temp dir");
-    let memory = Arc::new(Memory::new(32 << 20, 0.5).expect("memory"));
-    let db = Db::open(dir.path(), &Config::default(), Some(Arc::clone(&memory))).expect("open");
-    let states: Vec<_> = (0..STATES).map(|n| column(&db, &format!("s{n}"))).collect();
+    let (_dir, memory, states) = sharing(32 << 20, STATES);
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
     let share = memory.write_buffers().get_buffer_size();
     let mut most = 0;
@@ -344,10 +350,7 @@ fn writers_do_not_outrun_flushes() {
 #[test]
 fn writers_do_not_wait_for_what_flushes_cannot_give_back() {
     const STATES: usize = 400;
-    let dir = tempfile::tempdir().expect("temp dir");
-    let memory = Arc::new(Memory::new(8 << 20, 0.5).expect("memory"));
-    let db = Db::open(dir.path(), &Config::default(), Some(Arc::clone(&memory))).expect("open");
-    let states: Vec<_> = (0..STATES).map(|n| column(&db, &format!("s{n}"))).collect();
+    let (_dir, memory, states) = sharing(8 << 20, STATES);
     let start = std::time::Instant::now();
     for n in 0u32..20_000 {
         states[n as usize % STATES].put(&n.to_be_bytes(), &[7; 100]).expect("put");

@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 pub(super) type RocksDb = DBWithThreadMode<MultiThreaded>;
 
-const RUNNING_JOBS: [&str; 2] = ["rocksdb.num-running-compactions", "rocksdb.num-running-flushes"];
+const RUNNING_COMPACTIONS: &str = "rocksdb.num-running-compactions";
 const RUNNING_JOBS_INTERVAL: Duration = Duration::from_millis(2);
 
-const FLUSHES: [&str; 2] = ["rocksdb.num-running-flushes", "rocksdb.mem-table-flush-pending"];
+const RUNNING_FLUSHES: &str = "rocksdb.num-running-flushes";
 const FLUSHES_INTERVAL: Duration = Duration::from_micros(500);
 /// Of one write, if the disk takes so long.
 const MOST_WAIT: Duration = Duration::from_millis(100);
@@ -184,7 +184,7 @@ impl Db {
             return;
         }
         while memory.memtables_overshoot() && self.check().is_ok() {
-            if !self.has_any(&FLUSHES) {
+            if !self.has_running(RUNNING_FLUSHES) {
                 *waits_from = Instant::now() + (start.elapsed() * IN_VAIN).max(LEAST_IN_VAIN);
                 return;
             }
@@ -202,12 +202,11 @@ impl Db {
 
     /// Jobs that have begun see that the database closes, and end soon.
     fn has_running_jobs(&self) -> bool {
-        self.has_any(&RUNNING_JOBS)
+        self.has_running(RUNNING_COMPACTIONS) || self.has_running(RUNNING_FLUSHES)
     }
 
-    fn has_any(&self, properties: &[&str]) -> bool {
-        let value = |name: &&str| self.rocks.property_int_value(*name);
-        properties.iter().any(|name| value(name).is_ok_and(|it| it.unwrap_or(0) > 0))
+    fn has_running(&self, jobs: &str) -> bool {
+        self.rocks.property_int_value(jobs).is_ok_and(|it| it.unwrap_or(0) > 0)
     }
 
     /// Names of the column families, without `default`.
@@ -234,7 +233,8 @@ impl Db {
     }
 
     /// A property of the whole database: RocksDB's, or "ferrostate.is-settling", which is 1 while what a
-    /// rescale left is compacted, "ferrostate.is-warming" while files are brought into memory, or "ferrostate.ticker." and a ticker's name (0 unless `Config::statistics`).
+    /// rescale left is compacted, "ferrostate.is-warming" while files are brought into memory, or
+    /// "ferrostate.ticker." and a ticker's name (0 unless `Config::statistics`).
     pub fn property(&self, name: &str) -> Result<Option<String>> {
         self.check()?;
         if name == "ferrostate.is-settling" {

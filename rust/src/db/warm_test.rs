@@ -74,6 +74,16 @@ fn missed_by_reads(db: &Arc<Db>) -> u64 {
     misses(db) - before
 }
 
+/// A database with files that was opened without a warm-up, and its directory and memory.
+fn cold() -> (tempfile::TempDir, Arc<Memory>, Arc<Db>) {
+    let root = tempfile::tempdir().expect("a directory");
+    let path = root.path().join("db");
+    database(&path);
+    let memory = memory(MEMORY);
+    let db = open(&path, false, &memory);
+    (root, memory, db)
+}
+
 /// What a warm-up of an open database would use.
 fn by_hand(db: &Db, memory: &Arc<Memory>) -> WarmUp {
     let bound = |name: &&str| {
@@ -106,11 +116,7 @@ fn reads_find_index_and_filter_in_memory() {
 
 #[test]
 fn files_are_read_ahead_and_named() {
-    let root = tempfile::tempdir().expect("a directory");
-    let path = root.path().join("db");
-    database(&path);
-    let memory = memory(MEMORY);
-    let db = open(&path, false, &memory);
+    let (_root, memory, db) = cold();
     let warmed = by_hand(&db, &memory).warm(&Cancel::new()).expect("warm");
     let sizes = db.rocks.live_files().expect("files").iter().map(|file| file.size as u64).sum();
     assert_eq!((warmed.files, warmed.found, warmed.read), (2, 2, sizes));
@@ -138,11 +144,7 @@ fn it_takes_half_of_the_cache_at_most() {
 
 #[test]
 fn a_cancel_ends_it_wherever_it_is() {
-    let root = tempfile::tempdir().expect("a directory");
-    let path = root.path().join("db");
-    database(&path);
-    let memory = memory(MEMORY);
-    let db = open(&path, false, &memory);
+    let (_root, memory, db) = cold();
     let warm_up = by_hand(&db, &memory);
     let size: u64 = warm_up.tables().expect("listed").iter().map(|table| table.size).sum();
     let mut looks = 0;
@@ -178,11 +180,7 @@ fn nothing_of_it_runs_when_close_returns() {
 
 #[test]
 fn a_damaged_file_does_not_keep_the_others_cold() {
-    let root = tempfile::tempdir().expect("a directory");
-    let path = root.path().join("db");
-    database(&path);
-    let memory = memory(MEMORY);
-    let db = open(&path, false, &memory);
+    let (_root, memory, db) = cold();
     let warm_up = by_hand(&db, &memory);
     let first = warm_up.tables().expect("listed").remove(0);
     let file = OpenOptions::new().write(true).open(&first.path).expect("opened");

@@ -163,7 +163,7 @@ fn of_shared(shared: &Shared, top: usize) -> String {
             size(operator.bytes as i64),
             operator.files.to_string(),
             size(operator.newest as i64),
-            size(operator.bytes.saturating_sub(operator.newest) as i64),
+            size(operator.older() as i64),
         ]);
     }
     if !table.is_empty() {

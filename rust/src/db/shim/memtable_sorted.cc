@@ -12,20 +12,20 @@ constexpr size_t kLongRun = 32;
 // a thread of the JVM has a stack of a megabyte or less.
 constexpr size_t kDeep = 256;
 
-bool ByFront(const auto& a, const auto& b) { return a.front < b.front; }
+constexpr auto kByFront = [](const auto& a, const auto& b) { return a.front < b.front; };
 
 // Of sorted batches: merges the runs they are.
 template <class Items>
 void SortByFront(Items* items) {
   std::vector<size_t> bounds{0};
   for (size_t at = 1; at < items->size(); at++) {
-    if (ByFront((*items)[at], (*items)[at - 1])) {
+    if (kByFront((*items)[at], (*items)[at - 1])) {
       bounds.push_back(at);
     }
   }
   bounds.push_back(items->size());
   if (bounds.size() > 2 + items->size() / kLongRun) {
-    std::sort(items->begin(), items->end(), [](const auto& a, const auto& b) { return ByFront(a, b); });
+    std::sort(items->begin(), items->end(), kByFront);
     return;
   }
   Items merged(bounds.size() > 2 ? items->size() : 0);
@@ -36,7 +36,7 @@ void SortByFront(Items* items) {
       const auto at = [&](size_t bound) { return items->begin() + static_cast<ptrdiff_t>(bound); };
       std::merge(at(bounds[run]), at(bounds[run + 1]), at(bounds[run + 1]), at(end),
                  merged.begin() + static_cast<ptrdiff_t>(bounds[run]),
-                 [](const auto& a, const auto& b) { return ByFront(a, b); });
+                 kByFront);
       left.push_back(end);
     }
     std::swap(*items, merged);
@@ -79,7 +79,7 @@ void Sorted::SortFrom(Item* first, Item* last, size_t depth) const {
   for (Item* item = first; item < last; item++) {
     item->front = Key(*item).Front(depth);
   }
-  std::sort(first, last, [](const Item& a, const Item& b) { return ByFront(a, b); });
+  std::sort(first, last, kByFront);
   SortAlike(first, last, depth);
 }
 
